@@ -1,0 +1,280 @@
+"""Numbers through a graph: its value, and its gradients by the tape run backwards, without Tensors.
+
+Where all inputs are numbers and every operation has a scalar form, plain Python floats run through `math`, which is
+several times faster than arrays of no dimension; otherwise NumPy runs. Both read the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import ChainruleError, did_you_mean
+from .graph import INPUT, LEAF, Graph, Node, Value
+from .ops import TABLE, Op, Traced, shape_text
+from .ops.base import ARITHMETIC, PLAIN
+
+_SUM_LIKE = TABLE["sum_like"]
+
+
+def value_and_grad(
+    graph: Graph, values: Mapping[str, Any], wrt: Iterable[str] | None = None, cotangent: Any = None
+) -> tuple[Value, dict[str, Value]]:
+    """The output's value and its gradient for each input in `wrt` (default: all), given the inputs' values.
+
+    Without a `cotangent` (of the output's shape) the output must be a scalar. The gradient of an input has the input's
+    shape, and is 0 where the output does not depend on it. Raises `ChainruleError`.
+    """
+    names = graph.inputs if wrt is None else checked_names(graph, wrt)
+    tape = forward(graph, values)
+    value = tape[graph.output]
+    adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
+    gradients = {name: gradient_of(tape, adjoints, graph.names[name]) for name in names}
+    return _plain(value), gradients
+
+
+def gradient_of(tape: Sequence[Any], adjoints: Sequence[Any], i: int) -> Value:
+    """The adjoint of node `i` in the shape of its value; 0 where none arrived."""
+    if i >= len(tape):
+        return 0.0  # a declared input that nothing uses
+    adjoint = adjoints[i]
+    if np.ndim(tape[i]) == 0:
+        return 0.0 if adjoint is None else float(adjoint)
+    return np.zeros(np.shape(tape[i])) if adjoint is None else np.array(adjoint, dtype=float)
+
+
+def checked_names(graph: Graph, names: Iterable[str]) -> list[str]:
+    """`names` if all are inputs of the graph, else a `ChainruleError`."""
+    names = list(names)
+    for name in names:
+        if name not in graph.names or not graph.nodes[graph.names[name]].is_leaf:
+            inputs = graph.inputs
+            hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else None)
+            what = "is computed, not an input" if name in graph.names else "is no input of the program"
+            raise ChainruleError("name", f"{name} {what}", hint=hint)
+    return names
+
+
+def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
+    """The cotangent that backward starts with: the one given, in the output's shape, or 1 for a scalar."""
+    shape = np.shape(value)
+    if cotangent is None:
+        if shape:
+            raise graph.error(
+                "grad",
+                f"grad can be implicitly created only for scalar outputs; {graph.output_name} has shape {shape_text(shape)}",
+                graph.output,
+                hint="give a cotangent of that shape, or make the output a scalar: sum(…)",
+            )
+        return 1.0
+    given = as_value(cotangent, "the cotangent")
+    if np.shape(given) != shape:
+        raise ChainruleError(
+            "shape",
+            f"Mismatch in shape: the cotangent has shape {shape_text(np.shape(given))}, "
+            f"the output {graph.output_name} has shape {shape_text(shape)}",
+        )
+    return given
+
+
+def as_value(given: Any, what: str) -> Value:
+    """A number as float, anything else as an array of floats; a `ChainruleError` for what is neither."""
+    if type(given) is float:
+        return given
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ChainruleError("value", f"{what} must be a number or an array of numbers") from error
+    return float(array) if array.ndim == 0 else array
+
+
+def bound_values(graph: Graph, values: Mapping[str, Any]) -> dict[int, Value]:
+    """The values of inputs by place: those given, then the bar's; a `ChainruleError` where one is missing."""
+    missing = graph.missing(values)
+    if missing:
+        raise missing_error(graph, missing)
+    bound = {}
+    for name in graph.inputs:
+        given = values.get(name, graph.at.get(name))
+        if given is not None:
+            bound[graph.names[name]] = as_value(given, f"the value of {name}")
+    return bound
+
+
+def missing_error(graph: Graph, missing: Sequence[str]) -> ChainruleError:
+    """The error for inputs without a value."""
+    those = ", ".join(missing)
+    has = "has" if len(missing) == 1 else "have"
+    example = " ".join(f"{name}=…" for name in missing)
+    places = [graph.names[name] for name in missing]
+    return graph.error("missing", f"{those} {has} no value", *places, hint=f"add {example}")
+
+
+# --- forward ----------------------------------------------------------------------------------------------------------
+
+
+def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
+    """The value of every node up to the output."""
+    bound = bound_values(graph, values)
+    nodes = graph.nodes[: graph.output + 1]
+    if is_scalar(nodes, bound):
+        return _scalar_forward(nodes, bound)
+    return _array_forward(graph, nodes, bound)
+
+
+def is_scalar(nodes: Sequence[Node], bound: Mapping[int, Value]) -> bool:
+    """Whether floats suffice: all inputs are numbers and every operation has a scalar form."""
+    return all(type(v) is float for v in bound.values()) and all(
+        node.op.scalar is not None or node.value is not None or node.is_leaf for node in nodes
+    )
+
+
+def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
+    tape: list[Any] = []
+    for node in nodes:
+        value = node.value
+        if value is None:
+            op, args = node.op, node.args
+            if op is INPUT or op is LEAF:
+                value = bound.get(len(tape), tape[args[0]] if args else math.nan)
+            else:
+                try:
+                    if len(args) == 2:
+                        value = op.scalar(tape[args[0]], tape[args[1]])  # type: ignore[misc]
+                    else:
+                        value = op.scalar(*[tape[j] for j in args])  # type: ignore[misc]
+                except ARITHMETIC:
+                    value = op.compute(*[tape[j] for j in args])
+        tape.append(value)
+    return tape
+
+
+def _array_forward(graph: Graph, nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
+    tape: list[Any] = []
+    with np.errstate(all="ignore"):
+        for i, node in enumerate(nodes):
+            if node.value is not None:
+                tape.append(node.value)
+            elif node.is_leaf:
+                tape.append(bound.get(i, tape[node.args[0]] if node.args else math.nan))
+            else:
+                tape.append(apply(graph, i, [tape[j] for j in node.args]))
+    return tape
+
+
+def apply(graph: Graph, i: int, xs: Sequence[Any]) -> Any:
+    """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
+    op = graph.nodes[i].op
+    try:
+        return op(*xs)
+    except ChainruleError as error:
+        raise error.located(graph.source, graph.span(i)) from None
+    except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
+        raise misfit(graph, i, xs, error) from error
+
+
+def misfit(graph: Graph, i: int, xs: Sequence[Any], error: Exception) -> ChainruleError:
+    """The error for arguments whose shapes an operation does not take."""
+    op = graph.nodes[i].op
+    shapes = " and ".join(shape_text(np.shape(x)) for x in xs)
+    name = op.infix or op.name
+    if isinstance(error, IndexError) or op.name == "index":
+        return graph.error("shape", f"the index does not fit an array of shape {shapes}: {error}", i)
+    if isinstance(error, np.exceptions.AxisError):
+        return graph.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
+    hint = None
+    if op.infix == "@":
+        hint = "the last axis on the left must be as long as the first of the last two on the right"
+    elif op.elementwise and len(xs) > 1:
+        hint = "shapes are matched from the right; each pair must be equal, or one of them 1"
+    return graph.error("shape", f"{name} does not fit the shapes {shapes}", *dict.fromkeys([i]), hint=hint)
+
+
+# --- backward ---------------------------------------------------------------------------------------------------------
+
+
+def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
+    """The adjoint of every node, None where no cotangent arrived: the tape read from the output to the front."""
+    nodes = graph.nodes
+    adjoints: list[Any] = [None] * len(tape)
+    adjoints[graph.output] = cotangent
+    step = _scalar_step if type(cotangent) is float and all(type(v) in PLAIN for v in tape) else _array_step
+    with np.errstate(all="ignore"):
+        for i in range(graph.output, -1, -1):
+            g = adjoints[i]
+            if g is None:
+                continue
+            node = nodes[i]
+            if node.args and not node.constant and node.op is not LEAF:
+                step(nodes, node, g, tape[i], tape, adjoints)
+    return adjoints
+
+
+def _scalar_step(nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]) -> None:
+    """Hand the cotangent `g` of a node on to its inputs, all of them floats."""
+    if g == 0:
+        return  # a zero cotangent contributes exactly zero
+    op, args = node.op, node.args
+    xs = [tape[j] for j in args]
+    rules = op.partials
+    for n, j in enumerate(args):
+        if nodes[j].constant:
+            continue
+        if rules is None:
+            c = _scalar_vjp(op, n, g, y, xs)
+        else:
+            d = rules[n]
+            if d is None:
+                continue
+            if type(d) is int:
+                c = g * d
+            else:
+                try:
+                    c = g * d(y, *xs)  # type: ignore[operator]
+                except ARITHMETIC:  # nan and inf are NumPy's to give
+                    c = float(g * d(np.float64(y), *map(np.float64, xs)))  # type: ignore[operator]
+        if c is not None:
+            before = adjoints[j]
+            adjoints[j] = c if before is None else before + c
+
+
+def _scalar_vjp(op: Op, n: int, g: float, y: float, xs: Sequence[float]) -> float | None:
+    vjp = op.vjp(n)
+    if vjp is None:
+        return None
+    try:
+        return float(vjp(g, y, *xs))
+    except ARITHMETIC:
+        return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
+
+
+def _array_step(nodes: Sequence[Node], node: Node, g: Any, y: Any, tape: Sequence[Any], adjoints: list[Any]) -> None:
+    """Hand the cotangent `g` of a node on to its inputs, undoing broadcasts."""
+    xs = [tape[j] for j in node.args]
+    for n, j in enumerate(node.args):
+        if nodes[j].constant or (c := cotangent_of(node.op, n, g, y, xs)) is None:
+            continue
+        before = adjoints[j]
+        adjoints[j] = c if before is None else before + c
+
+
+def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
+    """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts."""
+    vjp = op.vjp(n)
+    if vjp is None:
+        return None
+    x = xs[n]
+    traced = isinstance(g, Traced)
+    if not traced and type(y) in PLAIN:
+        xs, y, g = [np.float64(v) if type(v) in PLAIN else v for v in xs], np.float64(y), np.float64(g)
+    c = vjp(g, y, *xs)
+    return c if np.shape(c) == np.shape(x) else _SUM_LIKE(c, x)
+
+
+def _plain(value: Any) -> Value:
+    return float(value) if np.ndim(value) == 0 else value
+
+

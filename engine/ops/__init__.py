@@ -1,0 +1,80 @@
+"""The table of operations: every row, in the order of the families' files, and look-ups by name.
+
+Nothing else names an operation: the parser, the engine, SymPy's counterpart, the help and the tests read this table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import arithmetic, arrays, base, constants, elementary, special
+from .arithmetic import is_constant
+from .arrays import MAX_ELEMENTS, shape_text
+from .base import Edge, Interval, Op, Traced, chain
+
+__all__ = [
+    "CALLS",
+    "CONSTANTS",
+    "INFIX",
+    "MAX_ELEMENTS",
+    "TABLE",
+    "Edge",
+    "Interval",
+    "Op",
+    "Traced",
+    "chain",
+    "find",
+    "is_constant",
+    "shape_text",
+]
+
+TABLE: dict[str, Op] = {
+    op.name: op
+    for family in (base, constants, arithmetic, elementary, special, arrays)
+    for op in vars(family).values()
+    if isinstance(op, Op)
+}
+INFIX: dict[str, Op] = {op.infix: op for op in TABLE.values() if op.infix and op.public and op.arity == 2}
+CONSTANTS: dict[str, Op] = {op.name: op for op in vars(constants).values() if isinstance(op, Op)}
+_OVERLOADS = {op.overloads: op for op in TABLE.values() if op.overloads}
+# The functions of the language: every name that can be called.
+CALLS: dict[str, Op] = {
+    name: op for op in TABLE.values() if op.public and not op.level for name in (op.name, *op.aliases)
+}
+for _name, _op in _OVERLOADS.items():
+    CALLS.setdefault(_name, _op)
+
+
+def find(name: str, count: int) -> Op | None:
+    """The row that a call `name(…)` with `count` inputs means, or None for an unknown name."""
+    other = _OVERLOADS.get(name)
+    if other is not None and (count == other.arity or (other.folds and count > 2)):
+        return other
+    return CALLS.get(name)
+
+
+def _attach_operators() -> None:
+    """Give `Traced` Python's operators: each applies its row, so rules and people write ordinary mathematics."""
+    for op in TABLE.values():
+        if not (op.level and op.public) or op.name == "not":
+            continue
+        name = {"div": "truediv"}.get(op.name, op.name)
+        if op.arity == 1:
+            setattr(Traced, f"__{name}__", lambda x, op=op: op(x))
+            continue
+        setattr(Traced, f"__{name}__", lambda x, y, op=op: op(x, y))
+        if op.level != arithmetic.COMPARISON:
+            setattr(Traced, f"__r{name}__", lambda x, y, op=op: op(y, x))
+    setattr(Traced, "__abs__", lambda x: TABLE["abs"](x))
+    setattr(Traced, "__getitem__", lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)))
+    setattr(Traced, "__hash__", object.__hash__)
+
+
+_attach_operators()
+
+
+def __getattr__(name: str) -> Any:
+    """Each function of the table by its name: `ops.sin`."""
+    if name in CALLS:
+        return CALLS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

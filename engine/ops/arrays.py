@@ -1,0 +1,377 @@
+"""Arrays: making them, indexing, reducing, multiplying; and the operations that move a cotangent between shapes.
+
+Three operations are the adjoints of NumPy's broadcasting and reducing. They take the array whose shape is wanted as a
+second input, so that a rule needs no shapes and runs on graphs whose shapes are not known yet:
+
+    sum_like(c, x)       c summed down to the shape of x (undoes a broadcast)
+    expand_like(g, x)    g spread over the shape of x (undoes a sum)
+    place_like(g, x)     zeros of the shape of x with g at an index (undoes indexing)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import ChainruleError
+from .arithmetic import PRODUCT, abs_, is_constant, sign, where
+from .base import Interval, Op
+
+MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
+
+
+def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` itself if an array of it may be allocated, else a `ChainruleError` of kind `limit`."""
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise ChainruleError(
+            "limit",
+            f"an array of shape {shape_text(shape)} has {math.prod(shape):,} elements; the limit is {MAX_ELEMENTS:,}",
+        )
+    return shape
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as people write it: 2×3, and 'a scalar' for ()."""
+    return "×".join(map(str, shape)) if len(shape) > 1 else f"({shape[0]},)" if shape else "a scalar"
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def _sum_like(c: Any, x: Any) -> Any:
+    shape, given = np.shape(x), np.shape(c)
+    if given == shape:
+        return c
+    c = np.broadcast_to(c, np.broadcast_shapes(given, shape))
+    extra = tuple(range(c.ndim - len(shape)))
+    stretched = tuple(i for i in range(-len(shape), 0) if shape[i] == 1 and c.shape[i] != 1)
+    return np.sum(c, axis=extra + stretched, keepdims=True).reshape(shape)[()]
+
+
+def _with_axes(g: Any, axis: Any, keepdims: bool, ndim: int) -> Any:
+    """`g` with the reduced axes put back as ones, so that it broadcasts over what was reduced."""
+    if axis is None or keepdims:
+        return g if axis is None and not keepdims else np.asarray(g)
+    axes = sorted(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
+    return np.expand_dims(g, tuple(axes))
+
+
+def _expand_like(g: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    shape = np.shape(x)
+    if not shape:
+        return g if not np.shape(g) else np.reshape(g, ())[()]
+    return np.broadcast_to(_with_axes(g, axis, keepdims, len(shape)), shape)
+
+
+def _place_like(g: Any, x: Any, key: Any) -> Any:
+    out = np.zeros(np.shape(x), dtype=np.asarray(g).dtype)
+    np.add.at(out, key, g)
+    return out
+
+
+sum_like = Op(
+    "sum_like",
+    _sum_like,
+    "c summed down to the shape of x",
+    vjps=(lambda g, y, c, x: expand_like(g, c, like=True), None),
+    sympy=lambda sp, c, x: _sum_like(c, x),
+    signature="c, x",
+    grad_fn="SumBackward1",
+    public=False,
+)
+expand_like = Op(
+    "expand_like",
+    lambda g, x, axis=None, keepdims=False, like=False: (
+        np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(x))) if like else _expand_like(g, x, axis, keepdims)
+    ),
+    "g spread over the shape of x",
+    vjps=(
+        lambda h, y, g, x, axis=None, keepdims=False, like=False: (
+            sum_like(h, g) if like or axis is None else reshape_like(sum_(h, axis=axis, keepdims=keepdims), g)
+        ),
+        None,
+    ),
+    signature="g, x; *, axis=None, keepdims=False, like=False",
+    grad_fn="ExpandBackward0",
+    public=False,
+)
+reshape_like = Op(
+    "reshape_like",
+    lambda g, x: np.reshape(g, np.shape(x)),
+    "g in the shape of x",
+    vjps=(lambda h, y, g, x: reshape_like(h, g), None),
+    signature="g, x",
+    grad_fn="ViewBackward0",
+    public=False,
+)
+count = Op(
+    "count",
+    lambda x, axis=None: float(np.size(x) if axis is None else np.prod([np.shape(x)[a] for a in np.atleast_1d(axis)])),
+    "the number of elements along the axes",
+    vjps=(None,),
+    signature="x; *, axis=None",
+    public=False,
+)
+
+# --- indexing and assembling ------------------------------------------------------------------------------------------
+
+
+def _index_name(x: Any, key: tuple[Any, ...]) -> str:
+    kinds = {type(k) for k in key}
+    return "SelectBackward0" if kinds == {int} else "SliceBackward0" if kinds <= {slice, int} else "IndexBackward0"
+
+
+index = Op(
+    "index",
+    lambda x, key: np.asarray(x)[key],
+    "the element or slice of x at a fixed index",
+    vjps=(lambda g, y, x, key: place_like(g, x, key=key),),
+    signature="x; *, key",
+    public=False,
+)
+place_like = Op(
+    "place_like",
+    _place_like,
+    "zeros of the shape of x, with g at an index",
+    vjps=(lambda h, y, g, x, key: index(h, key=key), None),
+    sympy=lambda sp, g, x, key: _place_like(np.asarray(g, dtype=object), x, key),
+    signature="g, x; *, key",
+    grad_fn="SelectBackward0",
+    public=False,
+)
+
+
+def _array(*xs: Any) -> Any:
+    shapes = {np.shape(x) for x in xs}
+    if len(shapes) > 1:
+        rows = " and ".join(sorted(shape_text(shape) for shape in shapes)[:2])
+        raise ChainruleError("shape", f"the entries of a list must have one shape, not {rows}")
+    return np.stack([np.asarray(x) for x in xs]) if xs else np.zeros(0)
+
+
+array = Op(
+    "array",
+    _array,
+    "the list of its arguments, along a new first axis",
+    vjps=(lambda g, y, *xs, which=0: index(g, key=(which,)),),
+    signature="*xs",
+    grad_fn="StackBackward0",
+    public=False,
+)
+transpose = Op(
+    "transpose",
+    np.transpose,
+    "the axes in reverse order, also written A.T",
+    vjps=(lambda g, y, x: transpose(g),),
+    signature="A",
+    grad_fn="PermuteBackward0",
+    infix=".T",
+)
+
+# --- arrays from nothing ----------------------------------------------------------------------------------------------
+
+
+def _creation(name: str, forward: Any, doc: str, signature: str = "; *shape") -> Op:
+    return Op(name, forward, doc, vjps=(), signature=signature)
+
+
+def _random(draw: str) -> Any:
+    def forward(shape: tuple[int, ...] = (), seed: tuple[int, ...] = (0,)) -> Any:
+        """Drawn from PCG64 seeded by (the user's seed, the draw's number in its program): the same at every call."""
+        return getattr(np.random.default_rng(seed), draw)(check_size(shape) or None)
+
+    return forward
+
+
+def _arange(bounds: tuple[float, ...]) -> Any:
+    if not 1 <= len(bounds) <= 3:
+        raise ChainruleError("value", "arange takes stop, or start and stop, or start, stop and step")
+    start, stop, step = (0.0, *bounds, 1.0) if len(bounds) == 1 else (*bounds, 1.0)[:3]
+    if step == 0:
+        raise ChainruleError("value", "the step of arange must not be 0")
+    check_size((max(0, math.ceil(min((stop - start) / step, 1e18))),))
+    return np.arange(start, stop, step, dtype=float)
+
+
+zeros = _creation("zeros", lambda shape=(): np.zeros(check_size(shape))[()], "zeros of a shape")
+ones = _creation("ones", lambda shape=(): np.ones(check_size(shape))[()], "ones of a shape")
+eye = _creation("eye", lambda n, m=None: np.eye(*check_size((n, n if m is None else m))), "the identity matrix", "; n, m=None")
+arange = _creation("arange", _arange, "0, 1, … below stop; or from start, or by a step", "; *bounds")
+linspace = _creation(
+    "linspace",
+    lambda start, stop, num=50: np.linspace(start, stop, *check_size((num,))),
+    "num evenly spaced numbers, both ends included",
+    "; start, stop, num=50",
+)
+rand = _creation("rand", _random("random"), "uniform random numbers in [0, 1)", "; *shape, *, seed=(0,)")
+randn = _creation("randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=(0,)")
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+REDUCTION = "x; *, axis=None, keepdims=False"
+
+
+def _reduced_name(name: str) -> Any:
+    return lambda x, axis=None, keepdims=False: f"{name}Backward{0 if axis is None else 1}"
+
+
+sum_ = Op(
+    "sum",
+    np.sum,
+    "the sum over all elements, or along axes",
+    vjps=(lambda g, y, x, axis=None, keepdims=False: expand_like(g, x, axis=axis, keepdims=keepdims),),
+    signature=REDUCTION,
+    grad_fn=_reduced_name("Sum"),
+)
+mean = Op(
+    "mean",
+    np.mean,
+    "the mean over all elements, or along axes",
+    vjps=(
+        lambda g, y, x, axis=None, keepdims=False: (
+            expand_like(g, x, axis=axis, keepdims=keepdims) / count(x, axis=axis)
+        ),
+    ),
+    signature=REDUCTION,
+    grad_fn=_reduced_name("Mean"),
+)
+
+
+def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    size = np.abs(x)
+    if ord == math.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    if ord == 2:
+        scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
+        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)  # squares neither overflow nor vanish
+        total = np.sqrt(np.sum(np.square(size / scale), axis=axis, keepdims=True)) * scale
+    elif ord > 0:
+        total = np.sum(size**ord, axis=axis, keepdims=True) ** (1 / ord)
+    else:
+        raise ChainruleError("value", f"the order of a norm must be positive, not {ord:g}")
+    if keepdims:
+        return total
+    return np.squeeze(total, axis=axis if axis is not None else tuple(range(np.ndim(total))))[()]
+
+
+def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
+    if ord == math.inf:  # the largest elements share the cotangent evenly
+        top = where(abs_(x) == y, 1, 0)
+        share = expand_like(sum_(top, axis=axis, keepdims=keepdims), x, axis=axis, keepdims=keepdims)
+        return where(abs_(x) == y, g * sign(x) / share, 0)
+    if ord == 1:
+        return g * sign(x)
+    if ord == 2:
+        return where(y == 0, 0, g * x / y)
+    return where(y == 0, 0, g * sign(x) * (abs_(x) / y) ** (ord - 1))
+
+
+norm = Op(
+    "norm",
+    _norm,
+    "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
+    vjps=(_norm_vjp,),
+    sympy=lambda sp, x, ord=2, axis=None, keepdims=False: _symbolic_norm(sp, x, ord, axis, keepdims),
+    signature="x; ord=2, *, axis=None, keepdims=False",
+    grad_fn="LinalgVectorNormBackward0",
+)
+
+
+def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002
+    size = np.frompyfunc(sp.Abs, 1, 1)(x)
+    if ord == math.inf:
+        return np.maximum.reduce(size, axis=axis, keepdims=keepdims)
+    total = np.sum(x * x if ord == 2 else size ** sp.nsimplify(ord), axis=axis, keepdims=keepdims)
+    return np.frompyfunc(lambda t: t ** (1 / sp.nsimplify(ord)), 1, 1)(total)
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def _product_name(x: Any, y: Any) -> str:
+    kind = {(1, 1): "Dot", (1, 2): "Mv", (2, 1): "Mv", (2, 2): "Mm"}.get((np.ndim(x), np.ndim(y)), "Bmm")
+    return f"{kind}Backward0"
+
+
+def _column(x: Any) -> Any:
+    return index(x, key=(Ellipsis, None))
+
+
+def _row(x: Any) -> Any:
+    return index(x, key=(Ellipsis, None, slice(None)))
+
+
+def _swap(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return transpose(x) if np.ndim(x) == 2 else swap_last(x)
+
+
+def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    if np.ndim(x) == 1 and np.ndim(y) == 1:
+        return g * y
+    if np.ndim(y) == 1:
+        return sum_like(_column(g) * y, x)
+    if np.ndim(x) == 1:
+        return sum_like(matmul(y, _column(g))[..., 0], x)
+    return sum_like(matmul(g, _swap(y)), x)
+
+
+def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    if np.ndim(x) == 1 and np.ndim(y) == 1:
+        return g * x
+    if np.ndim(x) == 1:
+        return sum_like(_column(x) * _row(g), y)
+    if np.ndim(y) == 1:
+        return sum_like(matmul(_swap(x), _column(g))[..., 0], y)
+    return sum_like(matmul(_swap(x), g), y)
+
+
+swap_last = Op(
+    "swap_last",
+    lambda x: np.swapaxes(x, -1, -2),
+    "the last two axes exchanged",
+    vjps=(lambda g, y, x: swap_last(g),),
+    grad_fn="TransposeBackward0",
+    public=False,
+)
+matmul = Op(
+    "matmul",
+    np.matmul,
+    "the matrix product, also written A @ B",
+    vjps=(_left_vjp, _right_vjp),
+    signature="x, y",
+    grad_fn=_product_name,
+    infix="@",
+    level=PRODUCT,
+)
+dot = Op(
+    "dot",
+    np.dot,
+    "the inner product of two vectors; of matrices, the matrix product",
+    vjps=(_left_vjp, _right_vjp),
+    signature="x, y",
+    grad_fn=_product_name,
+)
+
+# --- graph ------------------------------------------------------------------------------------------------------------
+
+detach = Op(
+    "detach",
+    np.positive,
+    "its argument, through which no gradient flows",
+    (None,),
+    scalar=lambda x: x,
+    sympy=lambda sp, x: x,
+    aliases=("stop_gradient",),
+)
+const = Op(
+    "const",
+    np.positive,
+    "its argument as a constant: a leaf that requires no gradient",
+    (None,),
+    scalar=lambda x: x,
+    sympy=lambda sp, x: x,
+)

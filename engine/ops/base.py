@@ -1,0 +1,292 @@
+"""An operation: one row of the table, and how a row is applied to whatever its arguments are.
+
+A row is applied by calling it: `sin(x)`. On numbers and arrays it computes. On a `Traced` value (a Tensor that
+records, a term of a graph under construction, a SymPy term) it asks that value's interpreter. So one rule, written
+once with ordinary operators and the rows themselves, runs on all of them.
+
+A row says how its gradient flows in one of two ways, with one formula for each input:
+
+    partials    ∂y/∂xᵢ of an elementwise function, as formula(y, *xs) or an integer where the derivative is one
+    vjps        the cotangent of xᵢ itself, as formula(g, y, *xs), where it is more than a product
+
+From a partial d the cotangent is `chain(g, d)`, in which a zero cotangent contributes exactly zero even where d is
+not finite. `None` for an input, or for all, means that no gradient flows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+Rule = Callable[..., Any] | int | None
+PLAIN = frozenset({float, int, bool})
+ARITHMETIC = (ValueError, OverflowError, ZeroDivisionError)
+
+
+class Interval(NamedTuple):
+    """A safe interval for an argument: the function is finite and smooth inside, ends excluded."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"({'-∞' if self.low == -math.inf else f'{self.low:g}'}, {'∞' if self.high == math.inf else f'{self.high:g}'})"
+
+
+REAL = Interval(-math.inf, math.inf)
+POSITIVE = Interval(0.0, math.inf)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A place where the derivative is a convention: a kink, a tie, a jump or a pole.
+
+    `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right` hold
+    a derivative for each input: the one chosen, and the one-sided truths as `toward` says.
+    """
+
+    kind: str
+    at: str
+    hit: Callable[..., Any]
+    point: tuple[float, ...]
+    value: tuple[float, ...]
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+
+
+def kink(at: float, *, value: float, left: float, right: float, kind: str = "kink") -> Edge:
+    """An edge of a function of one argument at x = `at`."""
+    return Edge(kind, f"x = {at:g}", lambda x: x == at, (at,), (value,), (left,), (right,))
+
+
+class Static(NamedTuple):
+    """A static parameter: its default as text (None: it must be given), and whether it is given by name only."""
+
+    name: str
+    default: str | None
+    by_name: bool
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One operation. See the module's text for `partials` and `vjps`.
+
+    name       as it is called in the language
+    forward    the value by NumPy, on numbers and arrays of any shape, never raising on a value (nan or inf instead)
+    scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf
+    sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments); arrays come as object arrays
+    grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
+    infix      how it is written as an operator, with `level`, its precedence
+    signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given by
+               name, `*shape` is any number of static numbers, `*xs` any number of inputs
+    overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    doc: str
+    partials: tuple[Rule, ...] | None = None
+    vjps: tuple[Callable[..., Any] | None, ...] | None = None
+    scalar: Callable[..., Any] | None = None
+    sympy: str | Callable[..., Any] | None = None
+    domain: tuple[Interval, ...] = ()
+    aliases: tuple[str, ...] = ()
+    grad_fn: str | Callable[..., str] | None = None
+    edges: tuple[Edge, ...] = ()
+    infix: str | None = None
+    level: int = 0
+    signature: str = ""
+    overloads: str | None = None
+    folds: bool = False
+    elementwise: bool | None = None
+    public: bool = True
+    params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        set_ = partial(object.__setattr__, self)
+        if self.elementwise is None:
+            set_("elementwise", self.partials is not None)
+        if self.vjps is None and self.partials is not None:
+            set_("vjps", tuple(_vjp_of(d) for d in self.partials))
+        if not self.signature:
+            set_("signature", ", ".join("xyz"[: len(self.vjps or ())]))
+        if not self.domain:
+            set_("domain", (REAL,) * self.arity)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs; a single `*xs` for any number of them."""
+        return _words(self.signature.partition(";")[0])
+
+    @cached_property
+    def statics(self) -> tuple[Static, ...]:
+        """Its static parameters, which are no nodes of a graph: shapes, axes, orders."""
+        words = _words(self.signature.partition(";")[2])
+        named_from = words.index("*") if "*" in words else len(words)
+        return tuple(
+            Static(name, default or None, i > named_from)
+            for i, (name, _, default) in enumerate(word.partition("=") for word in words)
+            if name != "*"
+        )
+
+    @property
+    def variadic(self) -> bool:
+        """Whether it takes any number of inputs."""
+        return self.inputs[:1] != () and self.inputs[0].startswith("*")
+
+    @property
+    def arity(self) -> int:
+        """How many inputs it takes; 0 for one that takes any number."""
+        return 0 if self.variadic else len(self.inputs)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a gradient flows to any input."""
+        return any(vjp is not None for vjp in self.vjps or ())
+
+    def bind(self, **params: Any) -> Op:
+        """The same row with its static parameters fixed, so that it takes nothing but inputs."""
+        if not params:
+            return self
+        vjps = None if self.vjps is None else tuple(rule and partial(rule, **params) for rule in self.vjps)
+        merged = MappingProxyType({**self.params, **params})
+        return replace(self, forward=partial(self.forward, **params), vjps=vjps, scalar=None, params=merged)
+
+    def backward_name(self, *xs: Any) -> str:
+        """PyTorch's name of the backward function for these arguments; plain numbers among them are constants."""
+        if callable(self.grad_fn):
+            return self.grad_fn(*xs, **self.params)
+        return self.grad_fn or f"{self.name.capitalize()}Backward0"
+
+    def vjp(self, i: int) -> Callable[..., Any] | None:
+        """The rule for the cotangent of input `i`; a row of any number of inputs has one rule that is told which."""
+        vjps = self.vjps or ()
+        if i < len(vjps):
+            return vjps[i]
+        rule = vjps[-1] if vjps else None
+        return None if rule is None else partial(rule, which=i)
+
+    def compute(self, *xs: Any) -> Any:
+        """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
+        if self.scalar is not None:
+            for x in xs:
+                if type(x) not in PLAIN:
+                    break
+            else:
+                try:
+                    return self.scalar(*xs)
+                except ARITHMETIC:
+                    with np.errstate(all="ignore"):
+                        return float(self.forward(*map(np.float64, xs)))
+        with np.errstate(all="ignore"):
+            return self.forward(*xs)
+
+    def static_params(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """Static parameters that were given by position, as a mapping; a TypeError when there are too many."""
+        given = [static for static in self.statics if not static.by_name]
+        if given and given[0].name.startswith("*"):
+            return {given[0].name[1:]: values}
+        if len(values) > len(given):
+            raise TypeError(f"{self.name}({self.signature.replace(';', ',')}) was called with too many arguments")
+        return {static.name: value for static, value in zip(given, values, strict=False)}
+
+    def __call__(self, *xs: Any, **params: Any) -> Any:
+        if self.statics and not self.variadic and len(xs) > self.arity:
+            params |= self.static_params(xs[self.arity :])
+            xs = xs[: self.arity]
+        op = self.bind(**params) if params else self
+        for x in xs:
+            if isinstance(x, Traced):
+                return x.trace(op, xs)
+        return op.compute(*xs)
+
+    def __repr__(self) -> str:
+        inside = "".join(f", {name}={value!r}" for name, value in self.params.items())
+        return f"<op {self.name}{inside}>"
+
+
+class Traced:
+    """A value that an interpreter stands behind: applying an operation to it is the interpreter's business.
+
+    The ordinary operators are attached from the table (see `ops`), so that a rule may write `g * cos(x)`.
+    """
+
+    __slots__ = ()
+    __array_ufunc__: Any = None  # NumPy's arrays leave operators to us
+
+    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
+        """The result of `op` on `xs`, of which at least one is of this kind."""
+        raise NotImplementedError
+
+    if TYPE_CHECKING:
+
+        def __neg__(self) -> Any: ...
+        def __pos__(self) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __rfloordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __rmod__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+
+
+def _annihilating_product(g: Any, d: Any) -> Any:
+    product = np.multiply(g, d)
+    if np.all(np.isfinite(d)):
+        return product
+    return np.where(np.equal(g, 0), 0.0, product)
+
+
+def _vjp_of(rule: Rule) -> Callable[..., Any] | None:
+    """The rule for a cotangent that a local derivative implies."""
+    if rule is None:
+        return None
+    if callable(rule):
+        return lambda g, y, *xs, **params: chain(g, rule(y, *xs, **params))
+    return lambda g, y, *xs, **params: chain(g, rule)
+
+
+# The product of the chain rule: 0 where g is 0, whatever d is. Its derivative by g stays d, so a gradient that is zero
+# at a point still has the right derivative there (create_graph).
+chain_product = Op(
+    "chain_product",
+    _annihilating_product,
+    "g·d, the cotangent times a local derivative: exactly 0 where g is 0, even if d is not finite",
+    partials=(lambda y, g, d: d, lambda y, g, d: g),
+    scalar=lambda g, d: 0.0 if g == 0 else g * d,
+    sympy=lambda sp, g, d: g * d,
+    grad_fn="MulBackward0",
+    infix="*",
+    public=False,
+)
+
+
+def chain(g: Any, d: Any) -> Any:
+    """The cotangent `g` through the local derivative `d`; an integer d of 1 or -1 costs no multiplication."""
+    if type(d) is int:
+        return g if d == 1 else -g if d == -1 else g * d
+    return chain_product(g, d)

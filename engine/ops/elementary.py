@@ -1,0 +1,380 @@
+"""Powers, exponentials, logarithms, trigonometric and hyperbolic functions.
+
+The rules are chosen for accuracy near the ends of the domain: 1/cosh² and not 1 - tanh², sqrt((1-x)(1+x)) and not
+sqrt(1-x²), hypot(1, x) and not sqrt(1+x²).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import POWER, abs_, is_constant, where
+from .base import POSITIVE, REAL, Edge, Interval, Op, kink
+
+LN2, LN10 = math.log(2), math.log(10)
+DEGREE = math.pi / 180
+UNIT = Interval(-1.0, 1.0)
+BEYOND_ONE = Interval(1.0, math.inf)
+
+
+def _pole(at: float, value: float, left: float = math.nan, right: float = math.nan) -> Edge:
+    return kink(at, value=value, left=left, right=right, kind="pole")
+
+
+# --- powers -----------------------------------------------------------------------------------------------------------
+
+
+def _power_name(x: Any, p: Any) -> str:
+    return "PowBackward0" if is_constant(p) else "PowBackward2" if is_constant(x) else "PowBackward1"
+
+
+pow_ = Op(
+    "pow",
+    np.power,
+    "x to the power p; real only for x >= 0 unless p is an integer",
+    (
+        lambda y, x, p: where(p == 0, 0, p * pow_(x, p - 1)),
+        lambda y, x, p: where((x == 0) & (p >= 0), 0, y * log(x)),
+    ),
+    scalar=math.pow,
+    sympy=lambda sp, x, p: x**p,
+    domain=(POSITIVE, Interval(-5, 5)),
+    grad_fn=_power_name,
+    edges=(
+        Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (0 < p) & (p < 1), (0, 0.5),
+             (math.inf, 0), (math.nan, 0), (math.inf, 0)),
+        Edge("pole", "x = 0, p < 0", lambda x, p: (x == 0) & (p < 0), (0, -1),
+             (-math.inf, -math.inf), (-math.inf, math.nan), (-math.inf, -math.inf)),
+    ),
+    infix="^",
+    level=POWER,
+    signature="x, p",
+)  # fmt: skip
+sqrt = Op(
+    "sqrt",
+    np.sqrt,
+    "the square root",
+    (lambda y, x: 1 / (2 * y),),
+    scalar=math.sqrt,
+    domain=(POSITIVE,),
+    edges=(_pole(0, math.inf, right=math.inf),),
+)
+cbrt = Op(
+    "cbrt",
+    np.cbrt,
+    "the real cube root, of negative numbers too",
+    (lambda y, x: 1 / (3 * y * y),),
+    scalar=lambda x: math.copysign(math.cbrt(abs(x)), x),
+    sympy=lambda sp, x: sp.sign(x) * sp.cbrt(sp.Abs(x)),
+    domain=(POSITIVE,),
+    edges=(_pole(0, math.inf, math.inf, math.inf),),
+)
+square = Op(
+    "square",
+    np.square,
+    "x²",
+    (lambda y, x: 2 * x,),
+    scalar=lambda x: x * x,
+    sympy=lambda sp, x: x**2,
+    grad_fn="PowBackward0",
+)
+reciprocal = Op(
+    "reciprocal",
+    np.reciprocal,
+    "1/x",
+    (lambda y, x: -y * y,),
+    scalar=lambda x: 1 / x,
+    sympy=lambda sp, x: 1 / x,
+    domain=(POSITIVE,),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+
+# --- exponentials and logarithms --------------------------------------------------------------------------------------
+
+exp = Op("exp", np.exp, "e to the power x", (lambda y, x: y,), scalar=math.exp)
+exp2 = Op("exp2", np.exp2, "2 to the power x", (lambda y, x: y * LN2,), scalar=math.exp2, sympy=lambda sp, x: 2**x)
+expm1 = Op(
+    "expm1",
+    np.expm1,
+    "exp(x) - 1, accurate near 0",
+    (lambda y, x: exp(x),),
+    scalar=math.expm1,
+    sympy=lambda sp, x: sp.exp(x) - 1,
+)
+log = Op(
+    "log",
+    np.log,
+    "the natural logarithm; log(x, b) is to base b",
+    (lambda y, x: 1 / x,),
+    scalar=math.log,
+    domain=(POSITIVE,),
+    aliases=("ln",),
+    edges=(_pole(0, math.inf, right=math.inf),),
+)
+log2 = Op(
+    "log2",
+    np.log2,
+    "the logarithm to base 2",
+    (lambda y, x: 1 / (x * LN2),),
+    scalar=math.log2,
+    sympy=lambda sp, x: sp.log(x) / sp.log(2),
+    domain=(POSITIVE,),
+    edges=(_pole(0, math.inf, right=math.inf),),
+)
+log10 = Op(
+    "log10",
+    np.log10,
+    "the logarithm to base 10",
+    (lambda y, x: 1 / (x * LN10),),
+    scalar=math.log10,
+    sympy=lambda sp, x: sp.log(x) / sp.log(10),
+    domain=(POSITIVE,),
+    edges=(_pole(0, math.inf, right=math.inf),),
+)
+log1p = Op(
+    "log1p",
+    np.log1p,
+    "log(1 + x), accurate near 0",
+    (lambda y, x: 1 / (1 + x),),
+    scalar=math.log1p,
+    sympy=lambda sp, x: sp.log(1 + x),
+    domain=(Interval(-1.0, math.inf),),
+    grad_fn="Log1PBackward0",
+    edges=(_pole(-1, math.inf, right=math.inf),),
+)
+log_base = Op(
+    "log_base",
+    lambda x, b: np.log(x) / np.log(b),
+    "the logarithm of x to base b",
+    (lambda y, x, b: 1 / (x * log(b)), lambda y, x, b: -y / (b * log(b))),
+    scalar=lambda x, b: math.log(x) / math.log(b),
+    sympy=lambda sp, x, b: sp.log(x) / sp.log(b),
+    domain=(POSITIVE, BEYOND_ONE),
+    grad_fn="LogBaseBackward0",
+    signature="x, b",
+    overloads="log",
+)
+
+# --- trigonometric functions and their inverses -----------------------------------------------------------------------
+
+sin = Op("sin", np.sin, "the sine, x in radians", (lambda y, x: cos(x),), scalar=math.sin)
+cos = Op("cos", np.cos, "the cosine, x in radians", (lambda y, x: -sin(x),), scalar=math.cos)
+tan = Op("tan", np.tan, "the tangent, x in radians", (lambda y, x: 1 + y * y,), scalar=math.tan)
+sec = Op(
+    "sec", lambda x: 1 / np.cos(x), "the secant, 1/cos(x)", (lambda y, x: y * tan(x),), scalar=lambda x: 1 / math.cos(x)
+)
+csc = Op(
+    "csc",
+    lambda x: np.true_divide(1, np.sin(x)),
+    "the cosecant, 1/sin(x)",
+    (lambda y, x: -y * cot(x),),
+    scalar=lambda x: 1 / math.sin(x),
+    domain=(Interval(0.0, math.pi),),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+cot = Op(
+    "cot",
+    lambda x: np.true_divide(1, np.tan(x)),
+    "the cotangent, 1/tan(x)",
+    (lambda y, x: -1 - y * y,),
+    scalar=lambda x: 1 / math.tan(x),
+    domain=(Interval(0.0, math.pi),),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+asin = Op(
+    "asin",
+    np.arcsin,
+    "the inverse sine, in radians",
+    (lambda y, x: 1 / sqrt((1 - x) * (1 + x)),),
+    scalar=math.asin,
+    domain=(UNIT,),
+    aliases=("arcsin",),
+    edges=(_pole(-1, math.inf, right=math.inf), _pole(1, math.inf, left=math.inf)),
+)
+acos = Op(
+    "acos",
+    np.arccos,
+    "the inverse cosine, in radians",
+    (lambda y, x: -1 / sqrt((1 - x) * (1 + x)),),
+    scalar=math.acos,
+    domain=(UNIT,),
+    aliases=("arccos",),
+    edges=(_pole(-1, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
+)
+atan = Op(
+    "atan",
+    np.arctan,
+    "the inverse tangent, in radians",
+    (lambda y, x: 1 / (1 + x * x),),
+    scalar=math.atan,
+    aliases=("arctan",),
+)
+asec = Op(
+    "asec",
+    lambda x: np.arccos(np.true_divide(1, x)),
+    "the inverse secant, acos(1/x)",
+    (lambda y, x: 1 / (abs_(x) * sqrt(abs_(x) - 1) * sqrt(abs_(x) + 1)),),
+    scalar=lambda x: math.acos(1 / x),
+    domain=(BEYOND_ONE,),
+    aliases=("arcsec",),
+    edges=(_pole(-1, math.inf, left=math.inf), _pole(1, math.inf, right=math.inf)),
+)
+acsc = Op(
+    "acsc",
+    lambda x: np.arcsin(np.true_divide(1, x)),
+    "the inverse cosecant, asin(1/x)",
+    (lambda y, x: -1 / (abs_(x) * sqrt(abs_(x) - 1) * sqrt(abs_(x) + 1)),),
+    scalar=lambda x: math.asin(1 / x),
+    domain=(BEYOND_ONE,),
+    aliases=("arccsc",),
+    edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
+)
+acot = Op(
+    "acot",
+    lambda x: np.arctan(np.true_divide(1, x)),
+    "the inverse cotangent, atan(1/x)",
+    (lambda y, x: -1 / (1 + x * x),),
+    scalar=lambda x: math.atan(1 / x),
+    domain=(POSITIVE,),
+    aliases=("arccot",),
+    edges=(kink(0, value=-1, left=-1, right=-1, kind="jump"),),
+)
+atan2 = Op(
+    "atan2",
+    np.arctan2,
+    "the angle of the point (x, y), in radians; y comes first",
+    (lambda z, y, x: _ratio(x, y, x), lambda z, y, x: -_ratio(y, y, x)),
+    scalar=math.atan2,
+    aliases=("arctan2",),
+    edges=(
+        Edge("pole", "x = y = 0", lambda y, x: (x == 0) & (y == 0), (0, 0), (0, 0), (math.nan,) * 2, (math.nan,) * 2),
+    ),
+    signature="y, x",
+)
+
+
+def _ratio(a: Any, y: Any, x: Any) -> Any:
+    """a/(x² + y²), without overflow, and 0 at the origin."""
+    r = hypot(y, x)
+    return where(r == 0, 0, a / r / r)
+
+
+hypot = Op(
+    "hypot",
+    np.hypot,
+    "sqrt(x² + y²), without overflow",
+    (lambda r, x, y: where(r == 0, 0, x / r), lambda r, x, y: where(r == 0, 0, y / r)),
+    scalar=math.hypot,
+    sympy=lambda sp, x, y: sp.sqrt(x**2 + y**2),
+    edges=(Edge("kink", "x = y = 0", lambda x, y: (x == 0) & (y == 0), (0, 0), (0, 0), (-1, -1), (1, 1)),),
+)
+deg2rad = Op(
+    "deg2rad",
+    np.deg2rad,
+    "degrees to radians",
+    (lambda y, x: DEGREE,),
+    scalar=math.radians,
+    sympy=lambda sp, x: x * sp.pi / 180,
+    aliases=("radians",),
+)
+rad2deg = Op(
+    "rad2deg",
+    np.rad2deg,
+    "radians to degrees",
+    (lambda y, x: 1 / DEGREE,),
+    scalar=math.degrees,
+    sympy=lambda sp, x: x * 180 / sp.pi,
+    aliases=("degrees",),
+)
+
+# --- hyperbolic functions and their inverses --------------------------------------------------------------------------
+
+sinh = Op("sinh", np.sinh, "the hyperbolic sine", (lambda y, x: cosh(x),), scalar=math.sinh)
+cosh = Op("cosh", np.cosh, "the hyperbolic cosine", (lambda y, x: sinh(x),), scalar=math.cosh)
+tanh = Op("tanh", np.tanh, "the hyperbolic tangent", (lambda y, x: 1 / cosh(x) / cosh(x),), scalar=math.tanh)
+sech = Op(
+    "sech",
+    lambda x: np.true_divide(1, np.cosh(x)),
+    "the hyperbolic secant, 1/cosh(x)",
+    (lambda y, x: -y * tanh(x),),
+    scalar=lambda x: 1 / math.cosh(x),
+)
+csch = Op(
+    "csch",
+    lambda x: np.true_divide(1, np.sinh(x)),
+    "the hyperbolic cosecant, 1/sinh(x)",
+    (lambda y, x: -y * coth(x),),
+    scalar=lambda x: 1 / math.sinh(x),
+    domain=(POSITIVE,),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+coth = Op(
+    "coth",
+    lambda x: np.true_divide(1, np.tanh(x)),
+    "the hyperbolic cotangent, 1/tanh(x)",
+    (lambda y, x: -1 / sinh(x) / sinh(x),),
+    scalar=lambda x: 1 / math.tanh(x),
+    domain=(POSITIVE,),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+asinh = Op(
+    "asinh",
+    np.arcsinh,
+    "the inverse hyperbolic sine",
+    (lambda y, x: 1 / hypot(1, x),),
+    scalar=math.asinh,
+    aliases=("arcsinh",),
+)
+acosh = Op(
+    "acosh",
+    np.arccosh,
+    "the inverse hyperbolic cosine",
+    (lambda y, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
+    scalar=math.acosh,
+    domain=(BEYOND_ONE,),
+    aliases=("arccosh",),
+    edges=(_pole(1, math.inf, right=math.inf),),
+)
+atanh = Op(
+    "atanh",
+    np.arctanh,
+    "the inverse hyperbolic tangent",
+    (lambda y, x: 1 / ((1 - x) * (1 + x)),),
+    scalar=math.atanh,
+    domain=(UNIT,),
+    aliases=("arctanh",),
+    edges=(_pole(-1, math.inf, right=math.inf), _pole(1, math.inf, left=math.inf)),
+)
+asech = Op(
+    "asech",
+    lambda x: np.arccosh(np.true_divide(1, x)),
+    "the inverse hyperbolic secant, acosh(1/x)",
+    (lambda y, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
+    scalar=lambda x: math.acosh(1 / x),
+    domain=(Interval(0.0, 1.0),),
+    aliases=("arcsech",),
+    edges=(_pole(0, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
+)
+acsch = Op(
+    "acsch",
+    lambda x: np.arcsinh(np.true_divide(1, x)),
+    "the inverse hyperbolic cosecant, asinh(1/x)",
+    (lambda y, x: -1 / (abs_(x) * hypot(1, x)),),
+    scalar=lambda x: math.asinh(1 / x),
+    domain=(POSITIVE,),
+    aliases=("arccsch",),
+    edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+acoth = Op(
+    "acoth",
+    lambda x: np.arctanh(np.true_divide(1, x)),
+    "the inverse hyperbolic cotangent, atanh(1/x)",
+    (lambda y, x: 1 / ((1 - x) * (1 + x)),),
+    scalar=lambda x: math.atanh(1 / x),
+    domain=(BEYOND_ONE,),
+    aliases=("arccoth",),
+    edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
+)

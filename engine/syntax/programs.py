@@ -1,0 +1,255 @@
+"""Programs: statements, and what stands after the bar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..errors import ChainruleError, Span
+from ..graph import INPUT, LEAF, Graph, Value
+from ..ops import CONSTANTS, TABLE
+from . import refusals
+from .characters import END, canonical_name, is_name
+from .expressions import GRAMMAR_WORDS, Expressions
+
+MAX_TEXT = 16 * 2**20  # characters of one program
+_SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
+
+
+def parse_into(graph: Graph, text: str, *, names: Iterable[str] = (), seed: int = 0) -> None:
+    """Parse a program into an empty graph.
+
+    `names` are names that are inputs even where the language has a constant of that name (e, pi).
+    Raises `ChainruleError` with the place in `text`.
+    """
+    if len(text) > MAX_TEXT:
+        raise ChainruleError("limit", f"the program has {len(text):,} characters; the limit is {MAX_TEXT:,}")
+    graph.source, graph.seed = text, seed
+    _Program(graph, text, names).parse()
+
+
+def parse_value(text: str, *, seed: int = 0) -> Value:
+    """The value of a constant expression: a number, `pi/2`, `[1, 2, 3]`, `randn(3)`."""
+    graph = Graph(source=text, seed=seed)
+    parser = Expressions(graph, text)
+    if parser.words[0] == END:
+        raise ChainruleError("value", "the value is empty", source=text, spans=[Span(0, 0)])
+    node = parser.expression()
+    if parser.words[parser.k] != END:
+        refusals.after_operand(parser, parser.words[parser.k], parser.k)
+    for name, k in parser.first_use.items():
+        parser.fail("value", f"a value is a constant, and {name} is not", k)
+    return graph.constant_value(node)
+
+
+class _Program(Expressions):
+    """The parser of whole programs."""
+
+    def parse(self) -> None:
+        """Parse all statements, then the bar."""
+        self.skip_separators()
+        if self.words[self.k] == "|":
+            refusals.no_operand(self, "|", self.k)
+        if self.words[self.k] == END:
+            self.fail("syntax", "the program is empty", self.k, hint="write an expression: x^2")
+        while self.words[self.k] not in (END, "|"):
+            self.statement()
+            self.skip_separators()
+        for name, k in self.called.items():
+            if name in self.graph.names or name in self.forced:
+                refusals.input_called(self, name, k)
+        if self.words[self.k] == "|":
+            self.bar()
+
+    def skip_separators(self) -> bool:
+        """Go past semicolons and line ends."""
+        start = self.k
+        while self.words[self.k] in (";", "\n"):
+            self.k += 1
+        return self.k > start
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def statement(self) -> None:
+        """Parse one statement and define its name."""
+        k, mark = self.k, len(self.graph.nodes)
+        name = self.left_side()
+        node = self.expression()
+        self.end_of_statement(name, k)
+        self.skip_separators()
+        last = self.words[self.k] in (END, "|")
+        if last:
+            self.finish_program(name, node, mark, k)
+        elif name is None:
+            self.fail("syntax", "only the last statement may go without a name", k, hint="write name = …")
+        elif self.graph.declared:
+            self.fail("syntax", f"{name}( … ) = declares the output, so it comes last", k)
+        else:
+            self.define(name, node, mark, k)
+
+    def left_side(self) -> str | None:
+        """Read `name =` or `name(names) =`, if the statement has it."""
+        k, words = self.k, self.words
+        if not is_name(words[k]):
+            return None
+        if words[k + 1] == "=":
+            if words[k] in GRAMMAR_WORDS:
+                self.fail("syntax", f"'{words[k]}' is a word of the grammar", k, hint="choose another name")
+            self.k = k + 2
+            return canonical_name(words[k])
+        if words[k + 1] == "==" and not self.compares(k):
+            self.fail("syntax", "'==' compares; a definition has one '='", k + 1, hint=f"write {words[k]} = …")
+        if words[k + 1] == "(":
+            return self.header(k)
+        return None
+
+    def compares(self, k: int) -> bool:
+        """Whether `name == …` stands inside a larger comparison, so that no definition can be meant."""
+        end = k
+        while self.words[end] not in (END, ";", "\n", "|"):
+            end += 1
+        return any(word in GRAMMAR_WORDS for word in self.words[k:end])
+
+    def header(self, k: int) -> str | None:
+        """Read `f(x, w) =`: the output's name and the inputs it declares."""
+        words, i, names = self.words, k + 2, []
+        while is_name(words[i]) and words[i] not in GRAMMAR_WORDS:
+            names.append(i)
+            i += 1
+            if words[i] != ",":
+                break
+            i += 1
+        if words[i] != ")" or words[i + 1] != "=":
+            return None
+        for at in names:
+            name = canonical_name(words[at])
+            if name in self.graph.names:
+                refusals.assigned_twice(self, name, self.graph.span(self.graph.names[name]), at)
+            self.forced.add(name)
+            self.named(words[at], at)
+            self.graph.declared += (name,)
+        self.k = i + 2
+        return canonical_name(words[k])
+
+    def end_of_statement(self, name: str | None, start: int) -> None:
+        """Refuse what follows a complete expression and starts nothing."""
+        k = self.k
+        word = self.words[k]
+        if word == "=":
+            if name is None:
+                left = self.text[self.starts[start] : self.end]
+                hint = f"an equation is no program; write y = {left} - (…)" if len(left) < 40 else None
+                self.fail("syntax", "what stands before '=' is not a name", start, hint=hint)
+            self.fail("syntax", "a second '=' in one statement", k, hint="part statements with ';', compare with '=='")
+        if word == ",":
+            self.fail("syntax", "a comma outside brackets", k, hint="part statements with ';'; values follow a bar: | x=2")
+        if word == ":":
+            self.fail("syntax", "':' outside brackets", k, hint="shapes follow the bar: … | x: 3")
+
+    def define(self, name: str, node: int, mark: int, k: int) -> None:
+        """Give a name to a statement that is not the last: a leaf where its right side is constant."""
+        self.check_new(name, k)
+        graph = self.graph
+        made = graph.nodes[node]
+        span = (self.starts[k], self.end)
+        if made.constant:
+            frozen = made.op is TABLE["const"]
+            node = graph.append(LEAF, made.args if frozen else (node,), span)
+            graph.nodes[node].frozen = frozen
+        elif node < mark or made.is_leaf:
+            node = graph.append(TABLE["identity"], (node,), span)
+        graph.give_name(name, node)
+        self.known[name] = self.known[self.words[k]] = node
+
+    def finish_program(self, name: str | None, node: int, mark: int, k: int) -> None:
+        """The last statement is the output, and never a leaf or a number that others use too."""
+        if name is not None:
+            self.check_new(name, k)
+        graph = self.graph
+        made = graph.nodes[node]
+        if node < mark or made.is_leaf or made.value is not None or made.op.name in CONSTANTS:
+            node = graph.append(TABLE["identity"], (node,), made.span)
+        graph.output = graph.last = node
+        if name is not None:
+            graph.give_name(name, node)
+
+    def check_new(self, name: str, k: int) -> None:
+        """Refuse a name that is taken already."""
+        taken = self.graph.names.get(name)
+        if taken is None:
+            return
+        if self.graph.nodes[taken].op is INPUT and name not in self.graph.declared:
+            first = self.first_use[name]
+            refusals.defined_before(self, name, first, k, own=first > k)
+        refusals.assigned_twice(self, name, self.graph.span(taken), k)
+
+    # --- the bar ------------------------------------------------------------------------------------------------------
+
+    def bar(self) -> None:
+        """Parse the values, shapes and assumptions after the bar."""
+        self.k += 1
+        while True:
+            self.skip_separators()
+            self.bar_item()
+            self.skip_separators()
+            word = self.words[self.k]
+            if word == END:
+                return
+            if word == "|":
+                self.fail("syntax", "a second bar", self.k, hint="one bar ends a program; for |x| write abs(x)")
+            if word != ",":
+                refusals.after_operand(self, word, self.k)
+            self.k += 1
+
+    def bar_item(self) -> None:
+        """Parse one item: a value, a shape or an assumption."""
+        k, graph = self.k, self.graph
+        following = self.words[k + 1] if self.words[k] != END else END
+        name = canonical_name(self.words[k])
+        if is_name(self.words[k]) and following in ("=", ":"):
+            if graph.names.get(name) is None or not graph.nodes[graph.names[name]].is_leaf:
+                self.unknown(name, k)
+            if name in (graph.at if following == "=" else graph.shapes):
+                self.fail("name", f"{name} is given twice after the bar", k)
+            self.k += 2
+            if following == ":":
+                graph.shapes[name] = self.shape()
+                return
+            start, count = self.k, len(graph.names)
+            node = self.expression()
+            if not graph.nodes[node].constant or len(graph.names) > count:
+                self.fail("value", f"the value of {name} must be a constant", start)
+            graph.at[name] = graph.constant_value(node)
+            return
+        if self.words[k] == END:
+            self.fail("syntax", "nothing stands after the bar", k - 1, hint="write values, as in | x=2, w=1")
+        count = len(graph.names)
+        node = self.expression()
+        if len(graph.names) > count:
+            self.unknown(list(graph.names)[-1], k)
+        if not graph.nodes[node].op.infix or graph.nodes[node].op.differentiable:
+            self.fail("syntax", "an assumption is a comparison", k, hint="write x > 0; values are x=2")
+        graph.assumptions.append(node)
+
+    def unknown(self, name: str, k: int) -> None:
+        """Refuse a name that the program does not have."""
+        inputs = [known for known in self.graph.inputs if known != name]
+        node = self.graph.names.get(name)
+        if node is not None and not self.graph.nodes[node].is_leaf:
+            self.fail("name", f"{name} is computed by the program and takes no value", k)
+        from ..errors import did_you_mean
+
+        hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
+        self.fail("name", f"the program has no input {name!r}", k, hint=hint)
+
+    def shape(self) -> tuple[int, ...]:
+        """Read a shape: 3, 3x3, 3×3, (3,3), ()."""
+        start, depth = self.k, 0
+        while self.words[self.k] not in (END, "|", "\n") and not (self.words[self.k] == "," and depth == 0):
+            depth += (self.words[self.k] == "(") - (self.words[self.k] == ")")
+            self.k += 1
+        text = self.text[self.starts[start] : self.starts[self.k]].strip()
+        match = _SHAPE.fullmatch(text)
+        if match is None or not text:
+            self.fail("syntax", f"{text!r} is not a shape", start, hint="write x: 3, A: 3x3 or A: (3, 3)")
+        return tuple(int(n) for n in re.findall(r"\d+", match[1] or ""))
