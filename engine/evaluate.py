@@ -7,7 +7,7 @@ several times faster than arrays of no dimension; otherwise NumPy runs. Both rea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,22 +60,27 @@ def checked_names(graph: Graph, names: Iterable[str]) -> list[str]:
 
 def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
     """The cotangent that backward starts with: the one given, in the output's shape, or 1 for a scalar."""
-    shape = np.shape(value)
+    try:
+        return start_shape_check(np.shape(value), cotangent, f"the output {graph.output_name}")
+    except ChainruleError as error:
+        raise error.located(graph.source, graph.span(graph.output)) from None
+
+
+def start_shape_check(shape: tuple[int, ...], cotangent: Any, what: str) -> Value:
+    """`cotangent` as a value of the given shape, 1 for a scalar without one; PyTorch's errors otherwise."""
     if cotangent is None:
         if shape:
-            raise graph.error(
+            raise ChainruleError(
                 "grad",
-                f"grad can be implicitly created only for scalar outputs; {graph.output_name} has shape {shape_text(shape)}",
-                graph.output,
-                hint="give a cotangent of that shape, or make the output a scalar: sum(…)",
+                f"grad can be implicitly created only for scalar outputs; {what} has shape {shape_text(shape)}",
+                hint="give a cotangent of that shape, or make it a scalar with sum(…)",
             )
         return 1.0
     given = as_value(cotangent, "the cotangent")
     if np.shape(given) != shape:
         raise ChainruleError(
             "shape",
-            f"Mismatch in shape: the cotangent has shape {shape_text(np.shape(given))}, "
-            f"the output {graph.output_name} has shape {shape_text(shape)}",
+            f"Mismatch in shape: the cotangent has shape {shape_text(np.shape(given))}, {what} {shape_text(shape)}",
         )
     return given
 
@@ -139,7 +144,9 @@ def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[V
         if value is None:
             op, args = node.op, node.args
             if op is INPUT or op is LEAF:
-                value = bound.get(len(tape), tape[args[0]] if args else math.nan)
+                value = bound.get(len(tape))
+                if value is None:  # a default, or an input that the output does not need
+                    value = tape[args[0]] if args else math.nan
             else:
                 try:
                     if len(args) == 2:
@@ -159,9 +166,27 @@ def _array_forward(graph: Graph, nodes: Sequence[Node], bound: Mapping[int, Valu
             if node.value is not None:
                 tape.append(node.value)
             elif node.is_leaf:
-                tape.append(bound.get(i, tape[node.args[0]] if node.args else math.nan))
+                tape.append(bound[i] if i in bound else tape[node.args[0]] if node.args else math.nan)
             else:
                 tape.append(apply(graph, i, [tape[j] for j in node.args]))
+    return tape
+
+
+def trace_forward(graph: Graph, leaf: Callable[[int, Node], Any], number: Callable[[float], Any] = float) -> list[Any]:
+    """The graph run on whatever `leaf` makes of its inputs and leaves: Tensors, noisy numbers, terms of SymPy.
+
+    `leaf` is called with the place and the node; None from it stands for the leaf's default. `number` makes what the
+    program's numbers become.
+    """
+    tape: list[Any] = []
+    for i, node in enumerate(graph.nodes[: graph.output + 1]):
+        if node.value is not None:
+            tape.append(number(node.value))
+        elif node.is_leaf:
+            made = leaf(i, node)
+            tape.append(tape[node.args[0]] if made is None and node.args else made)
+        else:
+            tape.append(apply(graph, i, [tape[j] for j in node.args]))
     return tape
 
 

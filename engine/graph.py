@@ -159,7 +159,12 @@ class Graph:
     def append(self, op: Op, args: tuple[int, ...], span: tuple[int, int] = (0, 0)) -> int:
         """Add a node and return its place."""
         nodes = self.nodes
-        nodes.append(Node(op, args, span, op is not INPUT and op is not LEAF and all(nodes[j].constant for j in args)))
+        constant = op is not INPUT and op is not LEAF
+        for j in args:
+            if not nodes[j].constant:
+                constant = False
+                break
+        nodes.append(Node(op, args, span, constant))
         return len(nodes) - 1
 
     def number(self, value: float, span: tuple[int, int] = (0, 0)) -> int:

@@ -129,6 +129,7 @@ index = Op(
     "the element or slice of x at a fixed index",
     vjps=(lambda g, y, x, key: place_like(g, x, key=key),),
     signature="x; *, key",
+    grad_fn=_index_name,
     public=False,
 )
 place_like = Op(

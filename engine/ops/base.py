@@ -139,12 +139,12 @@ class Op:
             if name != "*"
         )
 
-    @property
+    @cached_property
     def variadic(self) -> bool:
         """Whether it takes any number of inputs."""
-        return self.inputs[:1] != () and self.inputs[0].startswith("*")
+        return bool(self.inputs) and self.inputs[0].startswith("*")
 
-    @property
+    @cached_property
     def arity(self) -> int:
         """How many inputs it takes; 0 for one that takes any number."""
         return 0 if self.variadic else len(self.inputs)

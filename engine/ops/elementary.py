@@ -68,7 +68,7 @@ cbrt = Op(
     "the real cube root, of negative numbers too",
     (lambda y, x: 1 / (3 * y * y),),
     scalar=lambda x: math.copysign(math.cbrt(abs(x)), x),
-    sympy=lambda sp, x: sp.sign(x) * sp.cbrt(sp.Abs(x)),
+    sympy=lambda sp, x: sp.Piecewise((sp.cbrt(x), x >= 0), (-sp.cbrt(-x), True)),
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, math.inf, math.inf),),
 )

@@ -94,6 +94,8 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
     op = find(name, len(args))
     assert op is not None
     span = (bracket.start, parser.end)
+    if not op.statics and not bracket.params and len(args) == op.arity:
+        return parser.graph.append(op, args, span)
     params = dict(bracket.params)
     if op.variadic:
         inputs, statics = args, ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from ..errors import ChainruleError, Span
 from ..graph import INPUT, Graph
@@ -29,15 +29,18 @@ _MUL, _POW, _AND, _WHERE, _ARRAY, _INDEX, _TRANSPOSE = (
 )
 
 
-class Waiting(NamedTuple):
+class Waiting:
     """An operator that waits for its right operand; `chained` is the comparison before it in a < b < c."""
 
-    level: int
-    op: Op | None
-    at: int
-    prefix: bool = False
-    chained: int | None = None
-    word: str = ""
+    __slots__ = ("at", "chained", "level", "op", "prefix", "word")
+
+    def __init__(self, level: int, op: Op | None, at: int, prefix: bool = False, word: str = "") -> None:
+        self.level = level
+        self.op = op
+        self.at = at  # the token
+        self.prefix = prefix
+        self.word = word
+        self.chained: int | None = None
 
 
 class Open:
@@ -113,7 +116,10 @@ class Expressions:
                     refusals.root_reach(self, k)
                 while stack and (stack[-1].level > level or (stack[-1].level == level and COMPARISON != level != POWER)):
                     self.reduce()
-                self.infix(op, level, k)
+                if level == COMPARISON and stack and stack[-1].level == COMPARISON:
+                    self.chain(op, k)
+                else:
+                    stack.append(Waiting(level, op, k))
                 self.k = k + 1
                 operand_wanted = True
                 continue
@@ -125,22 +131,21 @@ class Expressions:
                 return self.finish()
             operand_wanted = follows
 
-    def infix(self, op: Op, level: int, k: int) -> None:
-        """Put an infix operator on the stack, its left operand being complete."""
-        stack = self.stack
-        if level == COMPARISON and stack and stack[-1].level == COMPARISON:  # a < b < c is a < b and b < c
-            middle, begin = self.operands[-1], self.begins[-1]
-            self.reduce()
-            stack.append(Waiting(level, op, k, chained=self.operands[-1]))
-            self.operands[-1], self.begins[-1] = middle, begin
-            return
-        stack.append(Waiting(level, op, k))
+    def chain(self, op: Op, k: int) -> None:
+        """Read the second sign of a < b < c, which is a < b and b < c with one b."""
+        middle, begin = self.operands[-1], self.begins[-1]
+        self.reduce()
+        waiting = Waiting(COMPARISON, op, k)
+        waiting.chained = self.operands[-1]
+        self.operands[-1], self.begins[-1] = middle, begin
+        self.stack.append(waiting)
 
     def reduce(self) -> None:
         """Apply the operator on top of the stack to its operands."""
         waiting = self.stack.pop()
         operands, begins, graph = self.operands, self.begins, self.graph
-        end = self.end
+        k = self.k - 1
+        end = self.starts[k] + len(self.words[k])
         if waiting.op is None:  # unary plus, or an open bracket or conditional that never ended
             if waiting.level == SIGN:
                 operands.append(operands.pop())

@@ -1,0 +1,84 @@
+"""How much rounding alone may change a gradient at a point.
+
+The graph is run again with each operation's result, forward and backward, moved by up to one unit in the last place at
+random (Monte Carlo arithmetic). How far the gradients move is what the floating-point numbers leave open there: tiny
+usually, large where terms cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .evaluate import backward, bound_values, trace_forward
+from .graph import Graph, Value
+from .ops import Op, Traced
+
+ULP = 2.0**-52
+RUNS = 6
+
+
+class Noisy(Traced):
+    """A number or array each of whose results is a little off."""
+
+    __slots__ = ("generator", "value")
+
+    def __init__(self, value: Value, generator: np.random.Generator) -> None:
+        self.value = value
+        self.generator = generator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value."""
+        return np.shape(self.value)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return np.ndim(self.value)
+
+    def trace(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
+        """Compute `op` and move the result by up to one ulp."""
+        value = op.compute(*[x.value if isinstance(x, Noisy) else x for x in xs])
+        if not op.differentiable or op.partials in ((-1,), (1,)):  # comparisons and signs are exact
+            return Noisy(value, self.generator)
+        return Noisy(value * (1 + ULP * self.generator.uniform(-1, 1, np.shape(value))), self.generator)
+
+
+def spread(
+    graph: Graph, values: Mapping[str, Any], gradients: Mapping[str, Value], cotangent: Value
+) -> dict[str, npt.NDArray[Any]]:
+    """For each gradient, elementwise, the largest distance that rounding moved it in a few noisy runs."""
+    bound = bound_values(graph, values)
+    farthest = {name: np.zeros(np.shape(gradient)) for name, gradient in gradients.items()}
+    for run in range(RUNS):
+        generator = np.random.default_rng(run)
+        noisy = _gradients(graph, bound, cotangent, gradients, generator)
+        for name, gradient in gradients.items():
+            moved = np.abs(np.asarray(noisy[name]) - np.asarray(gradient))
+            farthest[name] = np.fmax(farthest[name], np.where(np.isfinite(moved), moved, 0.0))
+    return farthest
+
+
+def _gradients(
+    graph: Graph, bound: Mapping[int, Value], cotangent: Value, names: Sequence[str] | Mapping[str, Any], generator: Any
+) -> dict[str, Any]:
+    def leaf(i: int, node: Any) -> Noisy:
+        value = bound.get(i)
+        if value is None:
+            value = graph.constant_value(node.args[0]) if node.args else 0.0
+        return Noisy(value, generator)
+
+    tape = trace_forward(graph, leaf)
+    if not isinstance(tape[graph.output], Noisy):
+        return dict.fromkeys(names, 0.0)
+    adjoints = backward(graph, tape, Noisy(cotangent, generator))  # type: ignore[arg-type]
+    found = {}
+    for name in names:
+        i = graph.names[name]
+        adjoint = adjoints[i] if i < len(adjoints) else None
+        found[name] = 0.0 if adjoint is None else getattr(adjoint, "value", adjoint)
+    return found

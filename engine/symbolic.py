@@ -1,0 +1,203 @@
+"""A graph in SymPy: formulas of its derivatives, and their exact values, by a route that uses none of our rules.
+
+The graph is run on terms of SymPy, each operation by the counterpart that its row names; no text is ever given to
+SymPy. SymPy differentiates the expression. Arrays are object arrays of terms, one symbol `x[0]` for each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .evaluate import trace_forward
+from .graph import Graph, Node
+from .ops import CONSTANTS, TABLE, Op, Traced
+
+FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic
+CHECK_DIGITS = 30
+
+
+class Term(Traced):
+    """A term of SymPy, or an object array of them, that the table's rows can be applied to."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of terms; () for one term."""
+        return np.shape(self.value)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return np.ndim(self.value)
+
+    def trace(self, op: Op, xs: tuple[Any, ...]) -> Term:
+        """Apply the SymPy counterpart of `op`."""
+        values = [x.value if isinstance(x, Term) else exact(x) for x in xs]
+        if op.elementwise:
+            if any(np.ndim(v) for v in values):
+                return Term(np.frompyfunc(lambda *vs: counterpart(op, vs), len(values), 1)(*values))
+            return Term(counterpart(op, values))
+        arrays = [np.asarray(v, dtype=object) for v in values]
+        if callable(op.sympy):
+            return Term(op.sympy(sp, *arrays, **op.params))
+        return Term(op.forward(*arrays))
+
+
+def counterpart(op: Op, xs: Any) -> Any:
+    """SymPy's value of an elementwise operation on terms."""
+    if callable(op.sympy):
+        return op.sympy(sp, *xs, **op.params)
+    return getattr(sp, op.sympy or op.name)(*xs)
+
+
+def exact(x: Any) -> Any:
+    """Numbers as exact rationals, whatever their size; arrays elementwise."""
+    if np.ndim(x):
+        return np.frompyfunc(exact, 1, 1)(np.asarray(x, dtype=object))
+    if isinstance(x, sp.Basic):
+        return x
+    value = float(x)
+    if not np.isfinite(value):
+        return sp.nan if np.isnan(value) else sp.oo if value > 0 else -sp.oo
+    return sp.Rational(repr(value))
+
+
+def as_double(x: Any) -> Any:
+    """A double as a SymPy number that is exactly it, small integers as integers (so that powers stay powers)."""
+    value = float(x)
+    if value.is_integer() and abs(value) < 2**53:
+        return sp.Integer(int(value))
+    return sp.Float(value, FLOAT_DIGITS) if np.isfinite(value) else exact(value)
+
+
+def lower(graph: Graph, shapes: Mapping[str, tuple[int, ...]], *, doubles: bool) -> tuple[Any, dict[str, Any]]:
+    """The output as a term (or an array of terms), and the symbols of each input (or an array of them).
+
+    With `doubles` the program's numbers and constants are the doubles that the engine computes with; otherwise decimals
+    are the rationals that they say, and pi is π. Inputs that `shapes` does not know are scalars.
+    """
+    symbols: dict[str, Any] = {}
+
+    def leaf(i: int, node: Node) -> Term:
+        name = node.name or f"v{i}"
+        shape = shapes.get(name, ())
+        symbol = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            symbol[index] = sp.Symbol(element_name(name, index), real=True)
+        symbols[name] = symbol[()] if not shape else symbol
+        return Term(symbols[name])
+
+    convert = as_double if doubles else exact
+    result = trace_forward(_traced_constants(graph, doubles), leaf, lambda v: Term(convert(v)))[graph.output]
+    return (result.value if isinstance(result, Term) else exact(result)), symbols
+
+
+def _traced_constants(graph: Graph, doubles: bool) -> Graph:
+    """The graph with pi and its like as operations that give terms."""
+    made = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
+    for i, node in enumerate(made.nodes[: graph.output + 1]):
+        if node.op.name in CONSTANTS:
+            term = Term(as_double(node.op.forward()) if doubles else counterpart(node.op, ()))
+            made.nodes[i] = Node(replace(node.op, forward=lambda term=term: term, scalar=None), (), node.span, True)
+    return made
+
+
+def element_name(name: str, index: tuple[int, ...]) -> str:
+    """An element as the language writes it: x[0], A[1, 2]."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def total(result: Any, cotangent: Any) -> Any:
+    """The scalar whose gradient is asked for: the output, or its product with the cotangent, summed."""
+    if cotangent is None or not np.ndim(result):
+        scalar = np.asarray(result, dtype=object).reshape(-1)
+        value = scalar[0] if scalar.size else sp.Integer(0)
+        return value if cotangent is None else exact(np.asarray(cotangent).reshape(())[()]) * value
+    return sum((exact(c) * r for c, r in zip(np.ravel(cotangent), np.ravel(result), strict=True)), sp.Integer(0))
+
+
+def derivative(expression: Any, symbol: Any) -> Any:
+    """SymPy's derivative, with 0 for the derivatives of steps: they are off their jumps wherever this is asked."""
+    found = sp.diff(expression, symbol)
+    steps = (sp.floor, sp.ceiling)
+    found = found.replace(
+        lambda e: isinstance(e, sp.DiracDelta) or (isinstance(e, (sp.Subs, sp.Derivative)) and e.has(*steps)),
+        lambda e: sp.Integer(0),
+    )
+    return found.doit() if found.has(sp.Subs, sp.Derivative) else found
+
+
+def value_at(expression: Any, point: Mapping[Any, Any]) -> Any:
+    """The expression's value at doubles, to `CHECK_DIGITS` digits; None where SymPy finds no finite real number."""
+    value = expression.evalf(CHECK_DIGITS, subs=dict(point), maxn=300)
+    if not value.is_number:
+        value = expression.subs(point).evalf(CHECK_DIGITS, maxn=300)
+    real, imaginary = value.as_real_imag()
+    if not (real.is_Float or real.is_Rational) or imaginary != 0 or not real.is_finite:
+        return None
+    return real
+
+
+def simplest(expression: Any, limit: int = 150) -> Any:
+    """The shorter of the expression and its simplification; large ones are left as they are."""
+    if expression.count_ops() > limit:
+        return expression
+    candidates = [expression, sp.simplify(expression)]
+    return min(candidates, key=lambda e: (e.count_ops(), len(str(e))))
+
+
+class _Printer(sp.printing.StrPrinter):  # type: ignore[misc]
+    """SymPy's terms in our language."""
+
+    names = {op.sympy: op.name for op in TABLE.values() if isinstance(op.sympy, str)} | {"Abs": "abs"}
+
+    def _print_Function(self, expr: Any) -> str:  # noqa: N802
+        name = self.names.get(expr.func.__name__, expr.func.__name__)
+        args = expr.args[:1] if name == "heaviside" else expr.args
+        return f"{name}({self.stringify(args, ', ')})"
+
+    _print_Abs = _print_Heaviside = _print_sign = _print_Function
+
+    def _print_LatticeOp(self, expr: Any) -> str:  # noqa: N802
+        name = {"Max": "max", "Min": "min"}[expr.func.__name__]
+        return f"{name}({', '.join(sorted(self._print(arg) for arg in expr.args))})"
+
+    _print_Max = _print_Min = _print_LatticeOp
+
+    def _print_Exp1(self, expr: Any) -> str:  # noqa: N802
+        return "e"
+
+    def _print_Infinity(self, expr: Any) -> str:  # noqa: N802
+        return "inf"
+
+    def _print_Piecewise(self, expr: Any) -> str:  # noqa: N802
+        text = ""
+        for value, condition in expr.args:
+            if condition == True:  # noqa: E712  (SymPy's true)
+                return f"({text}{self._print(value)})"
+            text += f"{self.parenthesize(value, 0)} if {self._print(condition)} else "
+        return f"({text}nan)"
+
+    def _print_Relational(self, expr: Any) -> str:  # noqa: N802
+        sign = expr.rel_op
+        return f"{self.parenthesize(expr.lhs, 35)} {sign} {self.parenthesize(expr.rhs, 35)}"
+
+    def _print_And(self, expr: Any) -> str:  # noqa: N802
+        return " and ".join(sorted(self.parenthesize(arg, 10) for arg in expr.args))
+
+    def _print_Or(self, expr: Any) -> str:  # noqa: N802
+        return " or ".join(sorted(self.parenthesize(arg, 10) for arg in expr.args))
+
+
+def formula_text(expression: Any) -> str:
+    """A term of SymPy as text in our language."""
+    return str(_Printer({"order": None}).doprint(expression)).replace("**", "^")
