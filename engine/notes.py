@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 
 from .errors import Span
-from .evaluate import backward, forward, gradient_of, is_scalar
+from .evaluate import backward, forward, gradient_of
 from .graph import NUMBER, Graph, Node, Value
 from .ops import Edge
-from .printing import expression_text, number_text
+from .printing import expression_text
+
+
+_SAYING = {
+    "boundary": "is exactly on its boundary",
+    "kink": "has a kink",
+    "tie": "is a tie",
+    "jump": "jumps",
+    "pole": "has no finite derivative",
+}
 
 
 @dataclass(frozen=True)
@@ -33,10 +42,13 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, names: Sequ
     """The remarks on the gradients of `names` at a point."""
     tape = forward(graph, values)
     adjoints = backward(graph, tape, cotangent)
-    found = [*_non_finite_value(graph, tape)]
-    if not found:
-        found += _non_finite_gradient(graph, tape, adjoints)
-    return found + list(_edges(graph, values, tape, adjoints, cotangent, names))
+    edges = list(_edges(graph, values, tape, adjoints, cotangent, names))
+    non_finite = list(_non_finite_value(graph, tape)) or [
+        note
+        for note in _non_finite_gradient(graph, tape, adjoints)
+        if all(note.span != edge.span for edge in edges)  # a pole says it better
+    ]
+    return non_finite + edges
 
 
 # --- nan and inf ------------------------------------------------------------------------------------------------------
@@ -49,13 +61,14 @@ def _finite(value: Any) -> bool:
 def _text(graph: Graph, i: int) -> str:
     """A node as a person wrote it, short."""
     node = graph.nodes[i]
-    text = graph.source[slice(*node.span)] if graph.source and node.span != (0, 0) else expression_text(graph, i)
+    written = graph.source and node.span != (0, 0) and not node.op.folds  # max(a, b, c) is two nodes of one text
+    text = graph.source[slice(*node.span)] if written else expression_text(graph, i)
     return text if len(text) <= 60 else text[:28] + " … " + text[-28:]
 
 
 def _with_values(graph: Graph, tape: Sequence[Any], args: Sequence[int]) -> str:
-    """The arguments that are not written as numbers, with their values: `x = -8, p = 1/3`."""
-    shown = [j for j in dict.fromkeys(args) if graph.nodes[j].value is None]
+    """The arguments that are no constants, with their values: `x = -8`."""
+    shown = [j for j in dict.fromkeys(args) if not graph.nodes[j].constant]
     return ", ".join(f"{_text(graph, j)} = {short(tape[j])}" for j in shown)
 
 
@@ -143,23 +156,37 @@ def _edge_note(
 ) -> Note:  # fmt: skip
     node = graph.nodes[i]
     where = _with_values(graph, tape, node.args)
-    if edge.kind == "boundary":
-        what = f"{_text(graph, i)} is exactly on its boundary ({where})"
-    else:
-        what = f"{_text(graph, i)} has a {edge.kind} at {edge.at.split(',')[0]} ({where})"
-    if np.ndim(tape[i]) or not is_scalar(graph.nodes[: graph.output + 1], {}) or any(map(np.ndim, tape)):
+    what = f"{_text(graph, i)} {_SAYING[edge.kind]} where {where}"
+    if np.ndim(tape[i]) or any(map(np.ndim, tape)):
         count = f", at {hits} of its elements" if hits > 1 else ""
         return Note(edge.kind, f"{what}{count}; the derivative there is a convention", graph.span(i), tuple(names))
     sides = [_side(graph, values, cotangent, names, i, replacement) for replacement in _replacements(node, edge, tape[i])]
     differing = [name for name in names if not _same(sides[0][name], sides[1][name])]
     if not differing:
-        return Note(edge.kind, f"{what}; both sides give the same derivatives", graph.span(i))
-    output = graph.output_name
+        same = "; both sides give the same derivatives" if all(map(math.isfinite, sides[0].values())) else ""
+        return Note(edge.kind, what + same, graph.span(i), () if same else tuple(names))
+    below, above = _side_names(graph, node, edge, tape)
     parts = [
-        f"d{output}/d{name} is {number_text(sides[0][name])} on one side, {number_text(sides[1][name])} on the other"
-        for name in differing
+        f"d{graph.output_name}/d{name} {_is(sides[0][name])} {below}, {_is(sides[1][name])} {above}" for name in differing
     ]
     return Note(edge.kind, f"{what}: {'; '.join(parts)}; the value shown is a convention", graph.span(i), tuple(differing))
+
+
+def _is(derivative: float) -> str:
+    return "does not exist" if math.isnan(derivative) else f"is {derivative:.6g}"
+
+
+def _side_names(graph: Graph, node: Node, edge: Edge, tape: Sequence[Any]) -> tuple[str, str]:
+    """What to call the two sides of an edge."""
+    if edge.kind == "boundary":
+        return ("where it holds", "where it does not")
+    names = [_text(graph, j) for j in node.args]
+    if len(names) == 1:
+        at = f"{float(tape[node.args[0]]):g}"
+        return (f"for {names[0]} < {at}", f"for {names[0]} > {at}")
+    if edge.kind == "tie":
+        return (f"for {names[0]} < {names[1]}", f"for {names[0]} > {names[1]}")
+    return ("just below", "just above")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -169,7 +196,7 @@ def _same(a: Any, b: Any) -> bool:
 def _replacements(node: Node, edge: Edge, value: Any) -> tuple[Node, Node]:
     """The node as it is on either side of the edge."""
     if edge.kind == "boundary":
-        made = tuple(Node(NUMBER, (), node.span, True, chosen) for chosen in (float(value), 1.0 - float(value)))
+        made = tuple(Node(NUMBER, (), node.span, True, chosen) for chosen in (1.0, 0.0))
     else:
         made = tuple(
             Node(replace(node.op, partials=tuple(_fixed(d) for d in side), vjps=None), node.args, node.span, False)

@@ -39,6 +39,11 @@ def _header(graph: Graph) -> str:
     return f"({', '.join(graph.declared)})" if graph.declared else ""
 
 
+def element_name(name: str, index: tuple[int, ...]) -> str:
+    """An element as the language writes it: x[0], A[1, 2]; the name itself for a scalar."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
 def value_text(value: Any) -> str:
     """A number or array in the language."""
     if np.ndim(value):

@@ -58,7 +58,8 @@ def spread(
         generator = np.random.default_rng(run)
         noisy = _gradients(graph, bound, cotangent, gradients, generator)
         for name, gradient in gradients.items():
-            moved = np.abs(np.asarray(noisy[name]) - np.asarray(gradient))
+            with np.errstate(invalid="ignore"):
+                moved = np.abs(np.asarray(noisy[name]) - np.asarray(gradient))
             farthest[name] = np.fmax(farthest[name], np.where(np.isfinite(moved), moved, 0.0))
     return farthest
 

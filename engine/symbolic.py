@@ -16,6 +16,7 @@ import sympy as sp
 from .evaluate import trace_forward
 from .graph import Graph, Node
 from .ops import CONSTANTS, TABLE, Op, Traced
+from .printing import element_name
 
 FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic
 CHECK_DIGITS = 30
@@ -109,11 +110,6 @@ def _traced_constants(graph: Graph, doubles: bool) -> Graph:
             term = Term(as_double(node.op.forward()) if doubles else counterpart(node.op, ()))
             made.nodes[i] = Node(replace(node.op, forward=lambda term=term: term, scalar=None), (), node.span, True)
     return made
-
-
-def element_name(name: str, index: tuple[int, ...]) -> str:
-    """An element as the language writes it: x[0], A[1, 2]."""
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def total(result: Any, cotangent: Any) -> Any:

@@ -48,7 +48,8 @@ class Edge:
     """A place where the derivative is a convention: a kink, a tie, a jump or a pole.
 
     `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right` hold
-    a derivative for each input: the one chosen, and the one-sided truths as `toward` says.
+    a derivative for each input: the one chosen, and those just below and above (where the first argument is less than,
+    and greater than, what `at` says); nan where the function does not exist.
     """
 
     kind: str

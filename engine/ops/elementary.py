@@ -41,7 +41,7 @@ pow_ = Op(
     ),
     scalar=math.pow,
     sympy=lambda sp, x, p: x**p,
-    domain=(POSITIVE, Interval(-5, 5)),
+    domain=(POSITIVE, REAL),
     grad_fn=_power_name,
     edges=(
         Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (0 < p) & (p < 1), (0, 0.5),

@@ -1,0 +1,1 @@
+"""The command line: commands connect the engine to what a person or a program reads."""

@@ -1,0 +1,99 @@
+"""The `chainrule` command: its group, its exit codes, and how it ends."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import importlib
+import os
+import re
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from chainrule import ChainruleError, __version__
+
+from .diagnostics import report_error
+
+DEFAULT = "grad"
+COMMANDS = {
+    "grad": "Show the graph of an expression, its gradients, and SymPy's check of them.",
+    "functions": "List the functions of the language, or explain one.",
+}
+
+
+class ExitStatus(enum.IntEnum):
+    """What the command's exit status says."""
+
+    OK = 0
+    FAILED = 1  # a line failed, or a claim is not verified
+    UNUSABLE = 2  # usage, a file that cannot be read, an error in the only expression
+    INTERRUPTED = 130
+
+
+class DefaultGroup(click.Group):
+    """A group whose commands are imported when used, and for which `chainrule EXPR` means `chainrule grad EXPR`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's file and return it."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"chainrule.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command before arguments that name none."""
+        if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
+            word = args[0]
+            close = difflib.get_close_matches(word, COMMANDS, n=1, cutoff=0.7)
+            if close and re.fullmatch("[a-z]+", word):
+                raise click.UsageError(
+                    f"No such command {word!r}. Did you mean {close[0]!r}? "
+                    f"(To differentiate {word} as an expression: chainrule {DEFAULT} {word})"
+                )
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=DefaultGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`chainrule EXPR …` is `chainrule grad EXPR …`.",
+)
+@click.version_option(__version__, prog_name="chainrule", message="%(prog)s %(version)s")
+def group() -> None:
+    """Differentiate expressions: values, gradients, the graph, and an independent check.
+
+    \b
+        chainrule grad 'y = (x+w)*(w+1)' x=2 w=1
+        chainrule functions tanh
+    """
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run the command and exit with an `ExitStatus`; no error of the user's, no Ctrl-C and no closed pipe shows a traceback."""
+    try:
+        status: Any = group.main(args, standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        status = ExitStatus.UNUSABLE
+    except ChainruleError as error:
+        report_error(error)
+        status = ExitStatus.UNUSABLE
+    except (KeyboardInterrupt, click.Abort):
+        status = ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written; say nothing
+        status = ExitStatus.OK
+    sys.exit(int(status or ExitStatus.OK))

@@ -1,0 +1,150 @@
+"""Options and arguments that commands share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from chainrule import ChainruleError, parse_value
+from chainrule.errors import did_you_mean
+from chainrule.graph import Value
+from chainrule.syntax.characters import canonical_name, is_name
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ExpressionCommand(click.Command):
+    """A command whose arguments may start with a minus: `-x^2` is an expression, not an option.
+
+    Only words that are exactly an option of the command, or start with two dashes, are options.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Sort the words into options (with their values) and arguments, and let click parse both."""
+        options: list[str] = []
+        arguments: list[str] = []
+        own = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        spelled = {word: param for param in own for word in (*param.opts, *param.secondary_opts)}
+        rest = iter(args)
+        for word in rest:
+            if word == "--":
+                arguments.extend(rest)
+            elif word in spelled or word.startswith("--"):
+                options.append(word)
+                param = spelled.get(word)
+                if param is not None and not param.is_flag and not param.count:
+                    options.extend(itertools.islice(rest, param.nargs))
+            else:
+                arguments.append(word)
+        return super().parse_args(ctx, [*options, "--", *arguments])
+
+
+def source_options(command: F) -> F:
+    """`[EXPR | -f FILE | -]` and the values `NAME=VALUE …`."""
+    command = click.option("-f", "--file", "file", metavar="FILE", help="Read the program from a file; - is standard input.")(
+        command
+    )
+    return click.argument("words", nargs=-1, metavar="[EXPR] [NAME=VALUE]...")(command)
+
+
+def read_source(words: tuple[str, ...], file: str | None) -> tuple[str, tuple[str, ...]]:
+    """The program's text and the words that follow it. Raises `click.UsageError` and `ChainruleError` (kind `file`)."""
+    if file is not None:
+        return read_text(file), words
+    if not words:
+        raise click.UsageError("No expression. Give one: chainrule grad 'y = (x+w)*(w+1)' x=2 w=1")
+    if words[0] == "-":
+        return read_text("-"), words[1:]
+    return words[0], words[1:]
+
+
+def read_text(path: str) -> str:
+    """The text of a file, or of standard input for `-`: UTF-8, with or without a byte order mark."""
+    try:
+        data = click.get_binary_stream("stdin").read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise ChainruleError("file", f"{path} cannot be read: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        name = "standard input" if path == "-" else path
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ChainruleError(
+            "file", f"{name} is not UTF-8 text (byte {error.start + 1}, in line {line})", hint="save it as UTF-8"
+        ) from error
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def read_values(words: tuple[str, ...], seed: int) -> dict[str, Value]:
+    """The values given as `NAME=VALUE`. Raises `ChainruleError`."""
+    values: dict[str, Value] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        name = canonical_name(name.strip())
+        if not sign or not is_name(name) or text.startswith("="):
+            hint = "values are written x=2; quote an expression with spaces: 'x + 1'"
+            raise ChainruleError("value", f"{word!r} is no value for a name", hint=hint)
+        if name in values:
+            raise ChainruleError("name", f"{name} is given twice", hint="give each name one value")
+        values[name] = read_value(text, seed, name)
+    return values
+
+
+def read_value(text: str, seed: int, name: str) -> Value:
+    """A constant expression's value, or a file's: `@x.npy`, `@table.csv:column`."""
+    if text.startswith("@"):
+        return _file_value(text[1:])
+    if not text.strip():
+        raise ChainruleError("value", f"{name}= has no value", hint=f"write {name}=2")
+    return parse_value(text, seed=seed)
+
+
+def _file_value(text: str) -> Value:
+    path, _, column = text.partition(":") if not Path(text).exists() else (text, "", "")
+    try:
+        if path.endswith(".npy"):
+            array = np.load(path, allow_pickle=False)
+            return np.asarray(array, dtype=float) if array.ndim else float(array)
+        return _column(path, column)
+    except OSError as error:
+        raise ChainruleError("file", f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError) as error:
+        raise ChainruleError("file", f"{path} does not hold an array of numbers: {error}") from error
+
+
+def _column(path: str, column: str) -> Value:
+    """A column of a CSV file, by its header."""
+    import csv
+
+    with open(path, newline="", encoding="utf-8-sig") as stream:
+        delimiter = "\t" if path.endswith(".tsv") else ","
+        rows = csv.DictReader(stream, delimiter=delimiter)
+        header = rows.fieldnames or []
+        if not column and len(header) == 1:
+            column = header[0]
+        if column not in header:
+            hint = did_you_mean(column, header) or f"its columns are {', '.join(header) or 'none'}"
+            what = f"{path} has no column {column!r}" if column else f"which column of {path}?"
+            raise ChainruleError("file", what, hint=f"{hint}; write @{path}:{header[0] if header else 'NAME'}")
+        numbers = []
+        for row in rows:
+            try:
+                numbers.append(float(row[column] or ""))
+            except ValueError as error:
+                place = f"{path}, line {rows.line_num}"
+                raise ChainruleError("file", f"{place}: {row[column]!r} in column {column} is not a number") from error
+    return np.array(numbers)
+
+
+def names_option(text: str | None) -> list[str] | None:
+    """The names in `x,w`."""
+    if text is None:
+        return None
+    return [canonical_name(name.strip()) for name in text.split(",") if name.strip()]

@@ -1,0 +1,1 @@
+"""Results as text: tables for people, JSON, CSV and Markdown for programs. Nothing here computes."""

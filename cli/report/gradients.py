@@ -1,0 +1,238 @@
+"""What `chainrule grad` found, as a table, JSON, CSV or Markdown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from chainrule.analysis import Analysis, Check, NodeRow
+from chainrule.errors import ChainruleError
+from chainrule.printing import element_name, program_text
+
+from .grids import Grid, Screen, comma_separated, markdown
+from .values import jsonable, shape_text, to_json, value_text
+
+MOST_ROWS = 60  # nodes that a table shows
+HEADER = ("node", "expression", "value", "shape", "leaf", "requires_grad", "grad_fn", "grad")
+NO_INPUTS = "No input: there is nothing to differentiate."
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def show_graph(analysis: Analysis, screen: Screen, digits: int) -> None:
+    """The program, its nodes, and the notes: all that is known before SymPy is asked."""
+    screen.line(title(analysis, digits), "bold")
+    screen.line()
+    grid = node_grid(analysis, digits)
+    screen.grid(grid)
+    if len(analysis.nodes) > MOST_ROWS:
+        screen.line(f"… {len(analysis.nodes) - len(grid.rows):,} of {len(analysis.nodes):,} nodes are not shown; --json has all")
+    if analysis.missing:
+        names = ", ".join(analysis.missing)
+        screen.line()
+        example = " ".join(f"{name}=…" for name in analysis.missing)
+        screen.line(f"No value for {names}: add {example} to see numbers.", "yellow")
+    if not analysis.wrt:
+        screen.line()
+        screen.line(NO_INPUTS, "yellow")
+    for note in analysis.notes:
+        screen.line()
+        screen.line(f"note: {note.text}", "yellow")
+    screen.flush()
+
+
+def show_derivatives(analysis: Analysis, checks: list[Check] | None, screen: Screen, digits: int) -> None:
+    """Each derivative with its value, its formula and the check."""
+    if not analysis.wrt:
+        return
+    screen.line()
+    screen.grid(derivative_grid(analysis, checks, digits))
+
+
+def title(analysis: Analysis, digits: int) -> str:
+    """The program, and the point it is looked at."""
+    program = analysis.program
+    text = program.source.strip()
+    if "\n" in text or len(text) > 500:
+        text = program_text(program) if len(text) <= 500 else text[:240].strip() + " … " + text[-240:].strip()
+    if analysis.point is None or "|" in text:
+        return text
+    given = [f"{name} = {value_text(value, digits)}" for name, value in analysis.point.items()]
+    return text + (f"   at {', '.join(given)}" if given else "")
+
+
+def node_grid(analysis: Analysis, digits: int) -> Grid:
+    """The nodes; of a very large graph the first and the last."""
+    rows = analysis.nodes
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[: MOST_ROWS - 10], *rows[-10:]]
+    grid = Grid(HEADER, [_node_cells(row, digits) for row in rows])
+    grid.styles = [_style(row) for row in rows]
+    return grid.without_empty()
+
+
+def _node_cells(row: NodeRow, digits: int) -> list[str]:
+    return [
+        row.name,
+        row.expression,
+        value_text(row.value, digits),
+        shape_text(row.shape),
+        _yes(row.is_leaf),
+        _yes(row.requires_grad),
+        row.grad_fn or "-",
+        "None" if row.grad is None else value_text(row.grad, digits),
+    ]
+
+
+def _yes(truth: bool) -> str:
+    return "yes" if truth else "no"
+
+
+def _style(row: NodeRow) -> str:
+    if row.value is not None and not np.all(np.isfinite(row.value)):
+        return "red"
+    return "cyan" if row.is_leaf and row.requires_grad else "" if row.requires_grad else "dim"
+
+
+def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int) -> Grid:
+    """The derivatives; without checks one line for each input, with them one for each element."""
+    grid = Grid(("", "derivative", "formula", "check"), wraps=("derivative", "formula", "check"))
+    if checks is None:
+        for name, gradient in analysis.gradients.items():
+            grid.rows.append([f"d{analysis.output}/d{name}", value_text(gradient, digits), "", ""])
+        return grid.without_empty()
+    for check in checks:
+        gradient = "" if check.gradient is None else value_text(check.gradient, digits)
+        name = f"d{analysis.output}/d{element_name(check.name, check.index)}"
+        grid.rows.append([name, gradient, check.formula or "", check_text(check, digits)])
+        grid.styles.append("bold red" if check.verdict == "differs" else "")
+    return _shortened(grid.without_empty(), analysis, digits)
+
+
+def _shortened(grid: Grid, analysis: Analysis, digits: int) -> Grid:
+    """For inputs of many elements that could not be checked, one line for each input."""
+    if len(grid.rows) <= MOST_ROWS:
+        return grid
+    rows = [[f"d{analysis.output}/d{n}", value_text(g, digits)] for n, g in analysis.gradients.items()]
+    return Grid(("", "derivative"), rows, ("derivative",))
+
+
+def check_text(check: Check, digits: int) -> str:
+    """A check in a few words."""
+    if check.verdict == "differs":
+        return f"DIFFERS: SymPy finds {float(check.exact or 'nan'):.{max(digits, 10)}g}"
+    if check.verdict == "agrees":
+        lost = f"; cancellation costs about {check.lost}" if check.lost else ""
+        if not check.digits:
+            return "SymPy agrees within rounding" + lost
+        return f"SymPy agrees to {check.digits} digits" + lost
+    return f"not checked: {check.reason}" if check.reason else ""
+
+
+def show_markdown(analysis: Analysis, checks: list[Check] | None, digits: int) -> str:
+    """The same for a document."""
+    parts = [f"`{title(analysis, digits)}`\n", markdown(node_grid(analysis, digits))]
+    parts += [f"**Note:** {note.text}\n" for note in analysis.notes]
+    if analysis.missing:
+        parts.append(f"No value for {', '.join(analysis.missing)}.\n")
+    if analysis.wrt and (checks or analysis.gradients):
+        parts.append(markdown(derivative_grid(analysis, checks, digits)))
+    return "\n".join(parts)
+
+
+# --- for programs -----------------------------------------------------------------------------------------------------
+
+
+def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
+    """The result as one JSON object (the README has its schema)."""
+    made: dict[str, Any] = {
+        "id": 1,
+        "expression": analysis.program.source.strip(),
+        "output": analysis.output,
+        "value": analysis.value,
+        "gradients": analysis.gradients,
+    }
+    if analysis.missing:
+        made["missing"] = analysis.missing
+    made["nodes"] = [
+        {
+            "name": row.name,
+            "expression": row.expression,
+            "value": row.value,
+            "shape": list(row.shape),
+            "requires_grad": row.requires_grad,
+            "is_leaf": row.is_leaf,
+            "grad_fn": row.grad_fn,
+            "grad": row.grad,
+        }
+        for row in analysis.nodes
+    ]
+    if analysis.notes:
+        made["notes"] = [{"kind": note.kind, "message": note.text} for note in analysis.notes]
+    if checks is not None:
+        made["symbolic"] = {element_name(c.name, c.index): c.formula for c in checks}
+        made["check"] = {
+            element_name(c.name, c.index): {
+                "verdict": c.verdict,
+                "digits": c.digits,
+                "exact": c.exact,
+                "reason": c.reason,
+            }
+            for c in checks
+            if c.gradient is not None
+        }
+    return made
+
+
+def json_line(analysis: Analysis, checks: list[Check] | None) -> str:
+    """The record as a line."""
+    return to_json(record(analysis, checks)) + "\n"
+
+
+def error_line(text: str, error: ChainruleError) -> str:
+    """The record of a program that could not be run."""
+    where = error.place
+    return (
+        to_json(
+            {
+                "id": 1,
+                "expression": text.strip(),
+                "error": {
+                    "kind": error.kind,
+                    "message": error.message,
+                    "line": where.line if where else None,
+                    "column": where.column if where else None,
+                    "hint": error.hint,
+                },
+            }
+        )
+        + "\n"
+    )
+
+
+def csv_text(analysis: Analysis, checks: list[Check] | None) -> str:
+    """The nodes as CSV, arrays as JSON; with checks, the formula and verdict of each input."""
+    header = ["name", "expression", "value", "shape", "is_leaf", "requires_grad", "grad_fn", "grad"]
+    by_name: dict[str, list[Check]] = {}
+    for check in checks or []:
+        by_name.setdefault(check.name, []).append(check)
+    rows = []
+    for row in analysis.nodes:
+        cells = [
+            row.name, row.expression, _cell(row.value), shape_text(row.shape), _yes(row.is_leaf), _yes(row.requires_grad),
+            row.grad_fn or "", _cell(row.grad),
+        ]  # fmt: skip
+        if checks is not None:
+            mine = by_name.get(row.name, [])
+            cells += ["; ".join(c.formula or "" for c in mine), "; ".join(c.verdict or c.reason or "" for c in mine)]
+        rows.append(cells)
+    return comma_separated(header + ["formula", "check"] * (checks is not None), rows)
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    return repr(float(value)) if np.ndim(value) == 0 else json.dumps(jsonable(np.asarray(value)))

@@ -1,0 +1,120 @@
+"""Grids: a header and rows, laid out for a terminal (by Rich), for a pipe (plain), for Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+RIGHT = frozenset({"value", "grad", "derivative"})  # columns of numbers
+
+
+@dataclass
+class Grid:
+    """A table's text: `wraps` are the columns that give way where the terminal is narrow; `styles` those of rows."""
+
+    header: Sequence[str]
+    rows: list[list[str]] = field(default_factory=list)
+    wraps: Sequence[str] = ("expression", "formula", "check", "value", "grad")
+    styles: list[str] = field(default_factory=list)
+
+    def without_empty(self) -> Grid:
+        """The grid without the columns that say nothing."""
+        kept = [c for c in range(len(self.header)) if any(row[c] for row in self.rows)]
+        rows = [[row[c] for c in kept] for row in self.rows]
+        return Grid([self.header[c] for c in kept], rows, self.wraps, self.styles)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _pad(text: str, size: int, right: bool) -> str:
+    space = " " * (size - width(text))
+    return space + text if right else text + space
+
+
+def plain(grid: Grid) -> str:
+    """Columns aligned by spaces, nothing cut."""
+    if not grid.rows:
+        return ""
+    sizes = [max(width(row[c]) for row in [list(grid.header), *grid.rows]) for c in range(len(grid.header))]
+    lines = []
+    for row in [list(grid.header), ["-" * size for size in sizes], *grid.rows]:
+        cells = [_pad(cell, size, name in RIGHT) for cell, size, name in zip(row, sizes, grid.header, strict=True)]
+        lines.append("  ".join(cells).rstrip() + "\n")
+    return "".join(lines)
+
+
+def markdown(grid: Grid) -> str:
+    """A table of GitHub's Markdown."""
+    rule = ["---:" if name in RIGHT else "---" for name in grid.header]
+    rows = [[_escaped(cell) for cell in row] for row in grid.rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [list(grid.header), rule, *rows])
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+
+
+def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """CSV by RFC 4180, with line feeds."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+class Screen:
+    """Where a person reads: Rich on a terminal, plain text elsewhere. Rich is imported only where it is used."""
+
+    def __init__(self, stream: IO[str], color: bool | None) -> None:
+        self.stream = stream
+        self.console: Any = None
+        if color if color is not None else stream.isatty():
+            from rich.console import Console
+
+            self.console = Console(file=stream, force_terminal=True if color else None, highlight=False)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line, in a style where there are any."""
+        if self.console is None:
+            self.stream.write(text + "\n")
+        else:
+            self.console.print(text, style=style or None, markup=False, soft_wrap=False)
+
+    def grid(self, grid: Grid) -> None:
+        """Write a grid."""
+        if self.console is None:
+            self.stream.write(plain(grid))
+        elif grid.rows:
+            self.console.print(_rich(grid))
+
+    def flush(self) -> None:
+        """Let what was written be seen."""
+        self.stream.flush()
+
+
+def _rich(grid: Grid) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in grid.header:
+        table.add_column(
+            Text(name.replace("requires_grad", "requires\ngrad")),
+            justify="right" if name in RIGHT else "left",
+            overflow="fold",
+            no_wrap=name not in grid.wraps,
+        )
+    for i, row in enumerate(grid.rows):
+        table.add_row(*map(Text, row), style=grid.styles[i] if i < len(grid.styles) else None)
+    return table

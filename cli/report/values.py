@@ -1,0 +1,60 @@
+"""Numbers and arrays as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+SHOWN = 6  # elements of an array that a table shows before it summarises
+
+
+def number(value: float, digits: int) -> str:
+    """A number to so many significant digits; whole numbers in full where they fit."""
+    value = float(value)
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if value == int(value) and abs(value) < 10 ** min(digits, 15):
+        return str(int(value))
+    return f"{value:.{digits}g}"
+
+
+def value_text(value: Any, digits: int, limit: int = SHOWN) -> str:
+    """A number, or an array of which at most `limit` entries are shown along each axis."""
+    if value is None:
+        return ""
+    if np.ndim(value) == 0:
+        return number(value, digits)
+    array = np.asarray(value)
+    parts = [value_text(v, digits, limit) for v in array[:limit]]
+    if len(array) > limit:
+        parts = [*(value_text(v, digits, limit) for v in array[: limit - 2]), "…", value_text(array[-1], digits, limit)]
+    return f"[{', '.join(parts)}]"
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as the language writes it after a bar: 2x3; nothing for a scalar."""
+    return "x".join(map(str, shape))
+
+
+def jsonable(value: Any) -> Any:
+    """A value for JSON: floats, nested lists, and the words nan, inf and -inf for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: jsonable(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(v) for v in value]
+    if isinstance(value, (float, np.floating)):
+        value = float(value)
+        return value if math.isfinite(value) else number(value, 1)
+    if isinstance(value, np.ndarray):
+        return jsonable(value.tolist())
+    return value
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """A record as one line of valid JSON."""
+    return json.dumps(jsonable(record), ensure_ascii=False, allow_nan=False)

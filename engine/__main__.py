@@ -1,0 +1,5 @@
+"""`python -m chainrule`."""
+
+from .cli.main import main
+
+main()
