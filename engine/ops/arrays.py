@@ -179,7 +179,7 @@ def _creation(name: str, forward: Any, doc: str, signature: str = "; *shape") ->
 
 
 def _random(draw: str) -> Any:
-    def forward(shape: tuple[int, ...] = (), seed: tuple[int, ...] = (0,)) -> Any:
+    def forward(shape: tuple[int, ...] = (), seed: int | tuple[int, ...] = 0) -> Any:
         """Drawn from PCG64 seeded by (the user's seed, the draw's number in its program): the same at every call."""
         return getattr(np.random.default_rng(seed), draw)(check_size(shape) or None)
 
@@ -206,8 +206,8 @@ linspace = _creation(
     "num evenly spaced numbers, both ends included",
     "; start, stop, num=50",
 )
-rand = _creation("rand", _random("random"), "uniform random numbers in [0, 1)", "; *shape, *, seed=(0,)")
-randn = _creation("randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=(0,)")
+rand = _creation("rand", _random("random"), "uniform random numbers in [0, 1)", "; *shape, *, seed=0")
+randn = _creation("randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=0")
 
 # --- reductions -------------------------------------------------------------------------------------------------------
 

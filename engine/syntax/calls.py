@@ -162,7 +162,7 @@ def check_statics(parser: Expressions, op: Op, given: dict[str, Any], at: int) -
 def wrong_count(parser: Expressions, op: Op, name: str, count: int, at: int) -> Any:
     """Refuse a call with the wrong number of arguments."""
     wanted = op.arity + sum(static.default is None and not static.by_name for static in op.statics)
-    signature = op.signature.replace(";", ",").strip(", ").replace("*, ", "").replace(", seed=(0,)", "")
+    signature = op.signature.replace(";", ",").strip(", ").replace("*, ", "").replace(", seed=0", "")
     noun = "argument" if wanted == 1 else "arguments"
     parser.fail("syntax", f"{name} takes {wanted} {noun}, not {count}", at, hint=f"write {name}({signature})")
 
