@@ -242,9 +242,9 @@ def compare(
 
 
 def _digits(distance: float, size: float) -> int:
-    """How many significant decimal digits agree, 16 at most (all that a double has)."""
+    """How many significant decimal digits agree, 15 at most (all that a double is sure to have)."""
     if distance == 0:
-        return 16
-    return 0 if size == 0 else max(0, min(16, math.floor(-math.log10(distance / size))))
+        return 15
+    return 0 if size == 0 else max(0, min(15, math.floor(-math.log10(distance / size))))
 
 

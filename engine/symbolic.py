@@ -134,7 +134,10 @@ def derivative(expression: Any, symbol: Any) -> Any:
 
 def value_at(expression: Any, point: Mapping[Any, Any]) -> Any:
     """The expression's value at doubles, to `CHECK_DIGITS` digits; None where SymPy finds no finite real number."""
-    value = expression.evalf(CHECK_DIGITS, subs=dict(point), maxn=300)
+    try:
+        value = expression.evalf(CHECK_DIGITS, subs=dict(point), maxn=300)
+    except (TypeError, ValueError):  # Max and Heaviside where their argument is 0
+        value = expression
     if not value.is_number:
         value = expression.subs(point).evalf(CHECK_DIGITS, maxn=300)
     real, imaginary = value.as_real_imag()

@@ -130,46 +130,59 @@ def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
 def serve() -> None:
     """Answer the request on standard input."""
     request = json.loads(sys.stdin.readline())
-    try:
-        for answer in _answers(request):
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
-    except RecursionError:
-        print(json.dumps({"reason": "nested too deeply for SymPy"}), flush=True)
-    except Exception as error:  # SymPy's own: whatever it is, it is the reason that there is no check
-        text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        print(json.dumps({"reason": f"SymPy cannot treat this: {text[:120]}"}), flush=True)
+    for part in (_values, _formulas):
+        try:
+            for answer in part(request):
+                print(json.dumps(answer), flush=True)
+        except RecursionError:
+            print(json.dumps({"reason": "nested too deeply for SymPy"}), flush=True)
+        except Exception as error:  # SymPy's own: whatever it is, it is the reason that there is no check
+            text = str(error).splitlines()[0] if str(error) else type(error).__name__
+            print(json.dumps({"reason": f"SymPy cannot treat this: {text[:120]}"}), flush=True)
 
 
-def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[Any, dict[str, Any], list[tuple[str, Any, Any]]]:
+    """The scalar to differentiate, the symbols of each input, and the elements to differentiate by."""
     from . import symbolic
 
     graph = parse(request["source"], names=request["names"], seed=request["seed"])
     if request["output"] is not None:
         graph.select(request["output"])
     shapes = {name: tuple(shape) for name, shape in request["shapes"].items()}
+    result, symbols = symbolic.lower(graph, shapes, doubles=doubles)
     cotangent = None if request["cotangent"] is None else np.asarray(request["cotangent"])
+    elements = [
+        (name, index, symbols[name][index] if index else symbols[name])
+        for name in request["wrt"]
+        if name in symbols
+        for index in np.ndindex(np.shape(symbols[name]))
+    ]
+    return symbolic.total(result, cotangent), symbols, elements
 
-    def elements(symbols: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], Any]]:
-        for name in request["wrt"]:
-            for index in np.ndindex(shapes.get(name, ())):
-                if name in symbols:
-                    yield name, index, symbols[name][index] if index else symbols[name]
 
-    if request["point"] is not None:
-        result, symbols = symbolic.lower(graph, shapes, doubles=True)
-        expression = symbolic.total(result, cotangent)
-        point = {}
-        for name, symbol in symbols.items():
-            values = np.asarray(request["point"][name], dtype=float)
-            for index in np.ndindex(np.shape(symbol)):
-                point[symbol[index] if index else symbol] = symbolic.as_double(values[index])
-        for name, index, symbol in elements(symbols):
-            value = symbolic.value_at(symbolic.derivative(expression, symbol), point)
-            yield {"name": name, "index": index, "value": None if value is None else str(value)}
-    result, symbols = symbolic.lower(graph, shapes, doubles=False)
-    expression = symbolic.total(result, cotangent)
-    rough = [(name, index, symbolic.derivative(expression, symbol)) for name, index, symbol in elements(symbols)]
+def _values(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The derivatives' values at the point, for the doubles that the engine computed with."""
+    from . import symbolic
+
+    if request["point"] is None:
+        return
+    expression, symbols, elements = _lowered(request, doubles=True)
+    point = {}
+    for name, symbol in symbols.items():
+        values = np.asarray(request["point"][name], dtype=float)
+        for index in np.ndindex(np.shape(symbol)):
+            point[symbol[index] if index else symbol] = symbolic.as_double(values[index])
+    for name, index, symbol in elements:
+        value = symbolic.value_at(symbolic.derivative(expression, symbol), point)
+        yield {"name": name, "index": index, "value": None if value is None else str(value)}
+
+
+def _formulas(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The derivatives' formulas, as they come and then simplified."""
+    from . import symbolic
+
+    expression, _, elements = _lowered(request, doubles=False)
+    rough = [(name, index, symbolic.derivative(expression, symbol)) for name, index, symbol in elements]
     for name, index, found in rough:
         yield {"name": name, "index": index, "formula": symbolic.formula_text(found)}
     for name, index, found in rough:

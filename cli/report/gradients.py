@@ -16,6 +16,7 @@ from .values import jsonable, shape_text, to_json, value_text
 
 MOST_ROWS = 60  # nodes that a table shows
 HEADER = ("node", "expression", "value", "shape", "leaf", "requires_grad", "grad_fn", "grad")
+LONGEST = 48  # characters of a formula that a column holds
 NO_INPUTS = "No input: there is nothing to differentiate."
 
 
@@ -49,7 +50,28 @@ def show_derivatives(analysis: Analysis, checks: list[Check] | None, screen: Scr
     if not analysis.wrt:
         return
     screen.line()
-    screen.grid(derivative_grid(analysis, checks, digits))
+    if checks and len(checks) <= MOST_ROWS and any(len(check.formula or "") > LONGEST for check in checks):
+        _show_blocks(analysis, checks, screen, digits)
+    else:
+        screen.grid(derivative_grid(analysis, checks, digits))
+
+
+def _show_blocks(analysis: Analysis, checks: list[Check], screen: Screen, digits: int) -> None:
+    """Each derivative on lines of its own, for formulas that no column holds."""
+    for i, check in enumerate(checks):
+        name, gradient = _derivative_cells(analysis, check, digits)
+        lines = [text for text in (gradient, check.formula) if text]
+        if i:
+            screen.line()
+        for text in lines:
+            screen.line(f"{name if text is lines[0] else '':{len(name)}} = {text}")
+        if said := check_text(check, digits):
+            screen.line(f"{'':{len(name)}}   {said}", "bold red" if check.verdict == "differs" else "dim")
+
+
+def _derivative_cells(analysis: Analysis, check: Check, digits: int) -> tuple[str, str]:
+    gradient = "" if check.gradient is None else value_text(check.gradient, digits)
+    return f"d{analysis.output}/d{element_name(check.name, check.index)}", gradient
 
 
 def title(analysis: Analysis, digits: int) -> str:
@@ -105,8 +127,7 @@ def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int)
             grid.rows.append([f"d{analysis.output}/d{name}", value_text(gradient, digits), "", ""])
         return grid.without_empty()
     for check in checks:
-        gradient = "" if check.gradient is None else value_text(check.gradient, digits)
-        name = f"d{analysis.output}/d{element_name(check.name, check.index)}"
+        name, gradient = _derivative_cells(analysis, check, digits)
         grid.rows.append([name, gradient, check.formula or "", check_text(check, digits)])
         grid.styles.append("bold red" if check.verdict == "differs" else "")
     return _shortened(grid.without_empty(), analysis, digits)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+NARROW = 100  # columns of a terminal below which headers are shortened
 RIGHT = frozenset({"value", "grad", "derivative"})  # columns of numbers
 
 
@@ -95,25 +96,29 @@ class Screen:
         if self.console is None:
             self.stream.write(plain(grid))
         elif grid.rows:
-            self.console.print(_rich(grid))
+            self.console.print(_rich(grid, self.console.width))
 
     def flush(self) -> None:
         """Let what was written be seen."""
         self.stream.flush()
 
 
-def _rich(grid: Grid) -> Any:
+def _rich(grid: Grid, columns: int) -> Any:
+    """The grid as a table of Rich; on a narrow terminal it folds, between numbers and never inside one."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in grid.header:
+    narrow = columns < NARROW
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for c, name in enumerate(grid.header):
+        longest = max((len(word) for row in grid.rows for word in row[c].split()), default=0)
         table.add_column(
-            Text(name.replace("requires_grad", "requires\ngrad")),
+            Text(name.replace("requires_grad", "req.\ngrad" if narrow else "requires\ngrad")),
             justify="right" if name in RIGHT else "left",
             overflow="fold",
             no_wrap=name not in grid.wraps,
+            min_width=min(longest, 13) if name in RIGHT else None,
         )
     for i, row in enumerate(grid.rows):
         table.add_row(*map(Text, row), style=grid.styles[i] if i < len(grid.styles) else None)

@@ -83,7 +83,14 @@ neg = Op("neg", np.negative, "the negative", (-1,), scalar=operator.neg, sympy=l
 
 
 identity = Op(
-    "identity", np.positive, "its argument", (1,), scalar=operator.pos, sympy=lambda sp, x: x, grad_fn="AliasBackward0"
+    "identity",
+    np.positive,
+    "its argument: another name for a node",
+    (1,),
+    scalar=operator.pos,
+    sympy=lambda sp, x: x,
+    grad_fn="AliasBackward0",
+    public=False,
 )
 
 
@@ -196,6 +203,7 @@ maximum = Op(
     sympy=lambda sp, x, y: sp.Max(x, y),
     edges=(Edge("tie", "x = y", lambda x, y: x == y, (1, 1), (0.5, 0.5), (0, 1), (1, 0)),),
     elementwise=True,
+    aliases=("Max",),
     overloads="max",
     folds=True,
 )
@@ -208,6 +216,7 @@ minimum = Op(
     sympy=lambda sp, x, y: sp.Min(x, y),
     edges=(Edge("tie", "x = y", lambda x, y: x == y, (1, 1), (0.5, 0.5), (1, 0), (0, 1)),),
     elementwise=True,
+    aliases=("Min",),
     overloads="min",
     folds=True,
 )

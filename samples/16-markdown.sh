@@ -1,0 +1,2 @@
+# A table for a document
+chainrule grad 'y=(x+w)*(w+1)' x=2 w=1 --format markdown
