@@ -83,7 +83,7 @@ def group() -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command and exit with an `ExitStatus`; no error of the user's, no Ctrl-C and no closed pipe shows a traceback."""
     try:
-        status: Any = group.main(args, standalone_mode=False)
+        status: Any = group.main(args, prog_name="chainrule", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()

@@ -130,9 +130,10 @@ def _column(path: str, column: str) -> Value:
         if not column and len(header) == 1:
             column = header[0]
         if column not in header:
-            hint = did_you_mean(column, header) or f"its columns are {', '.join(header) or 'none'}"
-            what = f"{path} has no column {column!r}" if column else f"which column of {path}?"
-            raise ChainruleError("file", what, hint=f"{hint}; write @{path}:{header[0] if header else 'NAME'}")
+            close = did_you_mean(column, header) or f"its columns are {', '.join(header) or 'none'}"
+            if column:
+                raise ChainruleError("file", f"{path} has no column {column!r}", hint=close)
+            raise ChainruleError("file", f"which column of {path}?", hint=f"{close}: write @{path}:NAME")
         numbers = []
         for row in rows:
             try:

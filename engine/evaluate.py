@@ -206,16 +206,14 @@ def misfit(graph: Graph, i: int, xs: Sequence[Any], error: Exception) -> Chainru
     op = graph.nodes[i].op
     shapes = " and ".join(shape_text(np.shape(x)) for x in xs)
     name = op.infix or op.name
-    if isinstance(error, IndexError) or op.name == "index":
-        return graph.error("shape", f"the index does not fit an array of shape {shapes}: {error}", i)
-    if isinstance(error, np.exceptions.AxisError):
+    if isinstance(error, IndexError):  # of an index, or of an axis
         return graph.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
     hint = None
     if op.infix == "@":
         hint = "the last axis on the left must be as long as the first of the last two on the right"
     elif op.elementwise and len(xs) > 1:
         hint = "shapes are matched from the right; each pair must be equal, or one of them 1"
-    return graph.error("shape", f"{name} does not fit the shapes {shapes}", *dict.fromkeys([i]), hint=hint)
+    return graph.error("shape", f"{name} does not fit the shapes {shapes}", i, hint=hint)
 
 
 # --- backward ---------------------------------------------------------------------------------------------------------

@@ -89,8 +89,13 @@ class Run(Mapping[str, Tensor]):
     def retain(self, name: str) -> None:
         """Call `retain_grad` on the node called `name`."""
         if name not in self._places:
-            raise ChainruleError("name", f"no node is called {name!r}", hint=did_you_mean(name, self._places))
-        self[name].retain_grad()
+            hint = did_you_mean(name, self._places) or f"its nodes are {', '.join(list(self._places)[:12])}"
+            raise ChainruleError("name", f"no node is called {name!r}", hint=hint)
+        try:
+            self[name].retain_grad()
+        except ChainruleError as error:
+            error.hint = f"{name} requires no gradient, so none will arrive"
+            raise
 
     def __getitem__(self, name: str) -> Tensor:
         return self.at(self._places[name])

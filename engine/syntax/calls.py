@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import did_you_mean
-from ..ops import CALLS, CONSTANTS, Op, find
+from ..ops import Op, find
 from . import refusals
-from .characters import is_name, is_number, is_superscript, read_superscript
+from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
 
 if TYPE_CHECKING:
     from .expressions import Expressions, Open
@@ -26,7 +26,7 @@ def keyword(parser: Expressions, word: str, k: int) -> bool:
     bracket = parser.stack[-1]
     if word in bracket.params:
         parser.fail("syntax", f"{word} is given twice", k)
-    bracket.pending = word
+    bracket.pending, bracket.pending_at = word, k
     parser.k += 2
     value = parser.words[parser.k]
     if value in LITERALS:
@@ -60,7 +60,7 @@ def end_item(parser: Expressions, bracket: Open, last: bool = False) -> None:
             bracket.parts.append(item)
     elif bracket.kind == "call":
         if bracket.pending:
-            bracket.params[bracket.pending] = (static_value(parser, bracket.pending), bracket.at)
+            bracket.params[bracket.pending] = (static_value(parser, bracket.pending), bracket.pending_at)
         elif bracket.params and bracket.pending is None and len(parser.operands) > bracket.depth:
             parser.fail("syntax", "an argument by position after one by name", parser.k - 1)
         bracket.pending = None
@@ -187,7 +187,7 @@ def powered_call(parser: Expressions, word: str, k: int) -> bool:
         parser.open(bracket)
         return True
     after = words[at + 1] if at + 1 < len(words) else ""
-    if word not in parser.known and (is_number(words[at]) or parts) and is_name(after) and after in CALLS | CONSTANTS:
+    if word not in parser.known and (is_number(words[at]) or parts) and is_name(after) and after not in GRAMMAR_WORDS:
         refusals.bracketless_call(parser, k)
     return False
 

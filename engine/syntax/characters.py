@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 )
 _SUBSCRIPT_RUN = re.compile(f"_?([{_LOWERED}]+)")
 
+GRAMMAR_WORDS = frozenset({"if", "else", "and", "or", "not"})  # the only words that cannot be names
 END = ""  # the token after the last
 
 

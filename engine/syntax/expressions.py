@@ -16,9 +16,8 @@ from ..graph import INPUT, Graph
 from ..ops import CALLS, CONSTANTS, INFIX, TABLE, Op
 from ..ops.arithmetic import COMPARISON, CONDITIONAL, NOT, POWER, PRODUCT, SIGN
 from . import calls, refusals
-from .characters import END, Tokens, canonical_name, is_name, is_number, is_superscript, read_superscript, tokenize
+from .characters import END, GRAMMAR_WORDS, Tokens, canonical_name, is_name, is_number, is_superscript, read_superscript, tokenize
 
-GRAMMAR_WORDS = frozenset({"if", "else", "and", "or", "not"})
 ROOT = POWER + 1  # √ binds tighter than any operator, and refuses those whose reach would be unclear
 
 # What may follow an operand as an infix operator, and what may stand before one as a prefix.
@@ -46,7 +45,8 @@ class Waiting:
 class Open:
     """An open bracket: `(` of a group or a call, `[` of a list or an index."""
 
-    __slots__ = ("at", "depth", "kind", "level", "name", "params", "parts", "pending", "power", "slice", "start")
+    __slots__ = ("at", "depth", "kind", "level", "name", "params", "parts", "pending", "pending_at", "power",
+                 "slice", "start")  # fmt: skip
 
     def __init__(self, kind: str, at: int, depth: int, start: int, name: str = "") -> None:
         self.kind = kind
@@ -57,6 +57,7 @@ class Open:
         self.name = name  # the function's, for a call
         self.params: dict[str, Any] = {}  # its keyword arguments
         self.pending: str | None = None  # the keyword whose value comes next
+        self.pending_at = at  # its token
         self.parts: list[Any] = []  # an index's finished items
         self.slice: list[int | None] | None = None  # the parts so far of the slice that is being read
         self.power: int | None = None  # sin^2(x): the token of the exponent

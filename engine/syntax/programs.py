@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ..errors import ChainruleError, Span
+from ..errors import ChainruleError, Span, did_you_mean
 from ..graph import INPUT, LEAF, Graph, Value
 from ..ops import CONSTANTS, TABLE
 from . import refusals
-from .characters import END, canonical_name, is_name
-from .expressions import GRAMMAR_WORDS, Expressions
+from .characters import END, GRAMMAR_WORDS, canonical_name, is_name
+from .expressions import Expressions
 
 MAX_TEXT = 16 * 2**20  # characters of one program
 _SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
@@ -237,8 +237,6 @@ class _Program(Expressions):
         node = self.graph.names.get(name)
         if node is not None and not self.graph.nodes[node].is_leaf:
             self.fail("name", f"{name} is computed by the program and takes no value", k)
-        from ..errors import did_you_mean
-
         hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
         self.fail("name", f"the program has no input {name!r}", k, hint=hint)
 

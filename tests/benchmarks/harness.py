@@ -18,7 +18,10 @@ SAMPLE = 0.02  # seconds that one timing takes at least, by repeating the call
 
 
 class Result(NamedTuple):
-    """One line of the table: two figures, their ratio, and the most that is promised; `later` promises may be missed."""
+    """One line of the table: two figures, their ratio, and the most that is promised.
+
+    A promise for `later` is shown and may be missed.
+    """
 
     name: str
     ours: str
@@ -70,8 +73,8 @@ def compare(
 
 def _repeats(call: Callable[[], Any]) -> int:
     """How often `call` fits into a sample."""
-    call()
-    return max(1, math.ceil(SAMPLE / _seconds(call, 1)))
+    first = _seconds(call, 1)
+    return 1 if first > 10 * SAMPLE else math.ceil(SAMPLE / _seconds(call, 1))
 
 
 def _seconds(call: Callable[[], Any], repeats: int) -> float:

@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import Result, SkippedError, compare
-
 import chainrule
+from harness import Result, SkippedError, compare
 
 FEYNMAN = Path(__file__).parents[1] / "data" / "feynman.jsonl"
 TERMS: dict[str, Callable[[int], str]] = {

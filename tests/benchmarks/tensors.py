@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import chainrule
 import numpy as np
 from harness import Result, agree, compare, peer
-
-import chainrule
 
 NUMBERS = (0.7, -0.4, 0.3)
 ARRAYS = (np.linspace(0.1, 2, 10), np.linspace(-1, 1, 10), np.linspace(0.5, 0.6, 10))
@@ -57,4 +56,4 @@ def recorded(lib: Any, leaves: list[Any]) -> Callable[[], list[Any]]:
 
 def flat(values: list[Any]) -> list[float]:
     """All numbers in a list of tensors or arrays."""
-    return [number for value in values for number in np.asarray(value, dtype=float).ravel().tolist()]
+    return [number for v in values for number in np.ravel(v.numpy() if hasattr(v, "numpy") else v).tolist()]
