@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-
 from chainrule import ChainruleError, handbook
 from chainrule.errors import did_you_mean
 from chainrule.ops import CALLS, INFIX
@@ -20,7 +19,9 @@ HEADER = ("call", "also", "what it is")
 
 @click.command("functions", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", required=False)
-@click.option("--format", "format_", type=click.Choice(("table", "json", "markdown")), default="table", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(("table", "json", "markdown")), default="table", show_default=True
+)
 @click.option("--json", "format_", flag_value="json", help="The same as --format json.")
 @click.option("--color/--no-color", default=None, help="Colours and lines (default: on a terminal).")
 def command(name: str | None, format_: str, color: bool | None) -> None:
@@ -36,7 +37,9 @@ def command(name: str | None, format_: str, color: bool | None) -> None:
         found = handbook.find(name.strip())
         if not found:
             raise ChainruleError(
-                "name", f"there is no function {name!r}", hint=did_you_mean(name, CALLS) or "chainrule functions lists all"
+                "name",
+                f"there is no function {name!r}",
+                hint=did_you_mean(name, CALLS) or "chainrule functions lists all",
             )
     if format_ == "json":
         for entry in found:
@@ -48,7 +51,9 @@ def command(name: str | None, format_: str, color: bool | None) -> None:
         if name is None:
             screen.grid(_grid(found))
             screen.line()
-            screen.line(f"Operators: {' '.join(INFIX)} not, a if c else b. One function closely: chainrule functions NAME")
+            screen.line(
+                f"Operators: {' '.join(INFIX)} not, a if c else b. One function closely: chainrule functions NAME"
+            )
         else:
             for entry in found:
                 _explain(entry, screen)

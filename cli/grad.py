@@ -6,9 +6,9 @@ import sys
 from typing import IO, Any
 
 import click
-
 from chainrule import ChainruleError, Program, parse
-from chainrule.analysis import Analysis, Check, analyse, check
+from chainrule.analysis import Analysis, analyse
+from chainrule.crosscheck import Check, check
 from chainrule.errors import did_you_mean
 
 from .diagnostics import report_error

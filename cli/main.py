@@ -11,7 +11,6 @@ import sys
 from typing import Any, NoReturn
 
 import click
-
 from chainrule import ChainruleError, __version__
 
 from .diagnostics import report_error
@@ -81,7 +80,7 @@ def group() -> None:
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run the command and exit with an `ExitStatus`; no error of the user's, no Ctrl-C and no closed pipe shows a traceback."""
+    """Run the command and exit with an `ExitStatus`. Errors, Ctrl-C and a closed pipe show no traceback."""
     try:
         status: Any = group.main(args, prog_name="chainrule", standalone_mode=False)
         sys.stdout.flush()

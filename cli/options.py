@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import click
 import numpy as np
-
 from chainrule import ChainruleError, parse_value
 from chainrule.errors import did_you_mean
 from chainrule.graph import Value
@@ -46,9 +45,8 @@ class ExpressionCommand(click.Command):
 
 def source_options(command: F) -> F:
     """`[EXPR | -f FILE | -]` and the values `NAME=VALUE …`."""
-    command = click.option("-f", "--file", "file", metavar="FILE", help="Read the program from a file; - is standard input.")(
-        command
-    )
+    help_text = "Read the program from a file; - is standard input."
+    command = click.option("-f", "--file", metavar="FILE", help=help_text)(command)
     return click.argument("words", nargs=-1, metavar="[EXPR] [NAME=VALUE]...")(command)
 
 

@@ -1,8 +1,8 @@
 """Backward: the graph that Tensors recorded, walked from an output to the leaves.
 
 Each operation on a Tensor that requires a gradient leaves a `Function`: its rule, what the rule needs, and edges to the
-Functions of its inputs. A leaf's edge ends in `AccumulateGrad`. Backward visits every Function once, the youngest first:
-an operation is younger than its inputs, so by then all its cotangents have arrived.
+Functions of its inputs. A leaf's edge ends in `AccumulateGrad`. Backward visits every Function once, the youngest
+first: an operation is younger than its inputs, so by then all its cotangents have arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ages = count()
 class Function:
     """One operation of the recorded graph.
 
-    `next_functions` are its edges, as PyTorch has them: a pair (function, 0) for each input, (None, 0) where none flows.
+    `next_functions` are its edges, as PyTorch has them: (function, 0) for each input, (None, 0) where nothing flows.
     """
 
     __slots__ = ("__weakref__", "_name", "age", "edges", "op", "output", "retain", "saved")
@@ -37,7 +37,7 @@ class Function:
         self.saved: Sequence[Any] | None = xs
         self.edges = edges
         self.age = next(_ages)
-        self.output = output._data
+        self.output: Any = output._data
         self.retain: weakref.ref[Tensor] | None = None
         self._name = op.backward_name(*xs)
 
@@ -49,6 +49,10 @@ class Function:
     def next_functions(self) -> tuple[tuple[Function | AccumulateGrad | None, int], ...]:
         """The functions of the inputs, down to `AccumulateGrad`."""
         return tuple((edge, 0) for edge in self.edges)
+
+    def target(self) -> Tensor | None:
+        """The tensor that keeps the cotangent, if one asked to (`retain_grad`) and still lives."""
+        return self.retain() if self.retain is not None else None
 
     def __repr__(self) -> str:
         return f"<{self._name} object>"
@@ -71,6 +75,10 @@ class AccumulateGrad:
     def next_functions(self) -> tuple[()]:
         """Nothing: a leaf has no inputs."""
         return ()
+
+    def target(self) -> Tensor:
+        """The leaf."""
+        return self.variable
 
     def __repr__(self) -> str:
         return "<AccumulateGrad object>"

@@ -14,10 +14,9 @@ import numpy as np
 
 from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, Graph, Node, Value
-from .ops import TABLE, Op, Traced, shape_text
+from .ops import Op, Traced, shape_text
+from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN
-
-_SUM_LIKE = TABLE["sum_like"]
 
 
 def value_and_grad(
@@ -140,7 +139,7 @@ def is_scalar(nodes: Sequence[Node], bound: Mapping[int, Value]) -> bool:
 def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
     tape: list[Any] = []
     for node in nodes:
-        value = node.value
+        value: Any = node.value
         if value is None:
             op, args = node.op, node.args
             if op is INPUT or op is LEAF:
@@ -236,7 +235,9 @@ def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
     return adjoints
 
 
-def _scalar_step(nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]) -> None:
+def _scalar_step(
+    nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]
+) -> None:
     """Hand the cotangent `g` of a node on to its inputs, all of them floats."""
     if g == 0:
         return  # a zero cotangent contributes exactly zero
@@ -294,10 +295,8 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     if not traced and type(y) in PLAIN:
         xs, y, g = [np.float64(v) if type(v) in PLAIN else v for v in xs], np.float64(y), np.float64(g)
     c = vjp(g, y, *xs)
-    return c if np.shape(c) == np.shape(x) else _SUM_LIKE(c, x)
+    return c if np.shape(c) == np.shape(x) else sum_like(c, x)
 
 
 def _plain(value: Any) -> Value:
     return float(value) if np.ndim(value) == 0 else value
-
-

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .graph import INPUT, Graph
-from .ops import TABLE, Op, Traced
+from .ops import Op, Traced
+from .ops.arithmetic import mul, neg
+from .ops.arrays import sum_like
+from .ops.base import chain_product
 from .printing import expression_text
 
 
@@ -21,18 +24,18 @@ class GraphTerm(Traced):
 
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
         """Append `op` to the graph."""
-        if op.name in ("mul", "chain_product") and 1 in (kept := [x for x in xs if not isinstance(x, GraphTerm)]):
+        if op in (mul, chain_product) and 1 in (kept := [x for x in xs if not isinstance(x, GraphTerm)]):
             return next(x for x in xs if isinstance(x, GraphTerm)) if len(kept) == 1 else 1
-        if op.name == "sum_like":
+        if op is sum_like:
             return xs[0]  # of one shape here
-        op = TABLE["mul"] if op.name == "chain_product" else op
+        op = mul if op is chain_product else op
         places = tuple(x.place if isinstance(x, GraphTerm) else self.number(x) for x in xs)
         return GraphTerm(self.graph, self.graph.append(op, places), self.ndim)
 
     def number(self, value: Any) -> int:
         """The node of a number; a negative one is the negative of a number, as in a text."""
         place = self.graph.number(abs(float(value)))
-        return place if value >= 0 else self.graph.append(TABLE["neg"], (place,))
+        return place if value >= 0 else self.graph.append(neg, (place,))
 
 
 def rule_text(op: Op, i: int) -> str | None:

@@ -123,8 +123,8 @@ class Graph:
         return [n for n in self.inputs if n not in values and needed[self.names[n]] and not self.is_default(n)]
 
     def needed(self) -> list[bool]:
-        """For each node up to the output, whether the output depends on it."""
-        needed = [False] * (self.output + 1)
+        """For each node, whether the output depends on it."""
+        needed = [False] * len(self.nodes)
         needed[self.output] = True
         for i in range(self.output, -1, -1):
             if needed[i]:

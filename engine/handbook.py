@@ -67,7 +67,9 @@ def _derivatives(op: Op) -> dict[str, str]:
     """The rule for each input in the language; those that need operations which people do not call are left out."""
     found = {name: rule_text(op, i) for i, name in enumerate(op.inputs)}
     hidden = [f"{name}(" for name, row in ops.TABLE.items() if not row.public and row.statics + row.inputs[1:]]
-    return {name: text for name, text in found.items() if text and (op.elementwise or not any(h in text for h in hidden))}
+    return {
+        name: text for name, text in found.items() if text and (op.elementwise or not any(h in text for h in hidden))
+    }
 
 
 def call_text(op: Op) -> str:

@@ -1,4 +1,4 @@
-"""What a person should know about a point: where a value stopped being finite, and which derivatives are conventions."""
+"""What to know about a point: where a value stopped being finite, and which derivatives are conventions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from .errors import Span
 from .evaluate import backward, forward, gradient_of
 from .graph import NUMBER, Graph, Node, Value
 from .ops import Edge
+from .ops.constants import inf
+from .ops.elementary import pow_
 from .printing import expression_text
-
 
 _SAYING = {
     "boundary": "is exactly on its boundary",
@@ -85,7 +86,7 @@ def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
     """The first node whose value is nan or infinite although its arguments are finite."""
     needed = graph.needed()
     for i, node in enumerate(graph.nodes[: graph.output + 1]):
-        if not needed[i] or _finite(tape[i]) or node.op.name == "inf" or node.value is not None:
+        if not needed[i] or _finite(tape[i]) or node.op is inf or node.value is not None:
             continue
         if node.is_leaf:
             yield Note("non-finite", f"the given value of {node.name} is {short(tape[i])}", graph.span(i))
@@ -100,7 +101,7 @@ def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
 
 def _why(node: Node, xs: Sequence[Any]) -> str:
     """The reason for a value that is not finite, as far as the table knows it."""
-    if node.op.name == "pow" and np.any(np.less(xs[0], 0) & (np.mod(xs[1], 1) != 0)):
+    if node.op is pow_ and np.any(np.less(xs[0], 0) & (np.mod(xs[1], 1) != 0)):
         third = np.ndim(xs[1]) == 0 and math.isclose(float(xs[1]), 1 / 3)
         return ": a power of a negative number is real only for whole exponents" + (
             "; the real cube root is cbrt( … )" if third else ""
@@ -131,7 +132,12 @@ def _non_finite_gradient(graph: Graph, tape: Sequence[Any], adjoints: Sequence[A
 
 
 def _edges(
-    graph: Graph, values: Mapping[str, Any], tape: Sequence[Any], adjoints: Sequence[Any], cotangent: Value, names: Sequence[str]
+    graph: Graph,
+    values: Mapping[str, Any],
+    tape: Sequence[Any],
+    adjoints: Sequence[Any],
+    cotangent: Value,
+    names: Sequence[str],
 ) -> Iterator[Note]:
     """The nodes whose arguments are at an edge of the table that matters for the gradients."""
     needed = graph.needed()
@@ -160,16 +166,21 @@ def _edge_note(
     if np.ndim(tape[i]) or any(map(np.ndim, tape)):
         count = f", at {hits} of its elements" if hits > 1 else ""
         return Note(edge.kind, f"{what}{count}; the derivative there is a convention", graph.span(i), tuple(names))
-    sides = [_side(graph, values, cotangent, names, i, replacement) for replacement in _replacements(node, edge, tape[i])]
+    sides = [
+        _side(graph, values, cotangent, names, i, replacement) for replacement in _replacements(node, edge, tape[i])
+    ]
     differing = [name for name in names if not _same(sides[0][name], sides[1][name])]
     if not differing:
         same = "; both sides give the same derivatives" if all(map(math.isfinite, sides[0].values())) else ""
         return Note(edge.kind, what + same, graph.span(i), () if same else tuple(names))
     below, above = _side_names(graph, node, edge, tape)
     parts = [
-        f"d{graph.output_name}/d{name} {_is(sides[0][name])} {below}, {_is(sides[1][name])} {above}" for name in differing
+        f"d{graph.output_name}/d{name} {_is(sides[0][name])} {below}, {_is(sides[1][name])} {above}"
+        for name in differing
     ]
-    return Note(edge.kind, f"{what}: {'; '.join(parts)}; the value shown is a convention", graph.span(i), tuple(differing))
+    return Note(
+        edge.kind, f"{what}: {'; '.join(parts)}; the value shown is a convention", graph.span(i), tuple(differing)
+    )
 
 
 def _is(derivative: float) -> str:

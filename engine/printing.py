@@ -13,7 +13,8 @@ import numpy as np
 
 from .graph import INPUT, LEAF, Graph, Node
 from .ops import CONSTANTS
-from .ops.arithmetic import COMPARISON, CONDITIONAL, POSTFIX, POWER, SIGN
+from .ops.arithmetic import COMPARISON, CONDITIONAL, POSTFIX, POWER, SIGN, and_, identity, where
+from .ops.arrays import array, index
 
 Piece = str | tuple[int, int]  # text, or a node and the precedence that its text must at least have
 
@@ -97,11 +98,11 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
     if node.value is not None:
         text = number_text(node.value)
         return (SIGN if text.startswith("-") else POSTFIX), [text]
-    if op.name == "identity":
+    if op.name == identity.name:
         return POSTFIX, [(args[0], POSTFIX)]
-    if op.name == "array":
+    if op.name == array.name:
         return POSTFIX, ["[", *_commas([(j, 0) for j in args]), "]"]
-    if op.name == "index":
+    if op.name == index.name:
         return POSTFIX, [(args[0], POSTFIX), f"[{', '.join(map(_key_text, op.params['key']))}]"]
     if op.infix == ".T":
         bracket = graph.nodes[args[0]].value is not None
@@ -112,7 +113,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return op.level, _infix_pieces(graph, node)
     if node.is_leaf:
         return POSTFIX, [node.name or "?"]
-    if op.name == "where" and args[1] < args[0]:  # as it was written, so that inputs keep their order of appearance
+    if op.name == where.name and args[1] < args[0]:  # as it was written, so that inputs keep their order of appearance
         a, c, b = (args[1], CONDITIONAL + 1), (args[0], CONDITIONAL + 1), (args[2], CONDITIONAL)
         return CONDITIONAL, [a, " if ", c, " else ", b]
     if op.name in CONSTANTS:
@@ -129,7 +130,7 @@ def _positional(node: Node) -> set[str]:
 def _infix_pieces(graph: Graph, node: Node) -> list[Piece]:
     op, (left, right) = node.op, node.args
     level = op.level
-    if op.name == "and" and is_chain(graph, node):
+    if op.name == and_.name and is_chain(graph, node):
         comparison = graph.nodes[right]
         return [*_chain_start(graph, left), f" {comparison.op.infix} ", (comparison.args[1], COMPARISON + 1)]
     sign = op.infix if level == POWER or op.infix in ("*", "/") else f" {op.infix} "
@@ -144,8 +145,8 @@ def is_chain(graph: Graph, node: Node) -> bool:
         left, right = (graph.nodes[j] for j in node.args)
         if right.op.level != COMPARISON:
             return False
-        before = left if left.op.level == COMPARISON else graph.nodes[left.args[1]] if left.op.name == "and" else None
-        if before is None or before.op.level != COMPARISON or before.args[1] != right.args[0]:
+        before = graph.nodes[left.args[1]] if left.op.name == and_.name else left
+        if before.op.level != COMPARISON or before.args[1] != right.args[0]:
             return False
         if left.op.level == COMPARISON:
             return True
@@ -156,7 +157,7 @@ def _chain_start(graph: Graph, i: int) -> list[Piece]:
     """The pieces of a comparison, or of a chain of them, without brackets."""
     links: list[Node] = []
     node = graph.nodes[i]
-    while node.op.name == "and":
+    while node.op.name == and_.name:
         links.append(graph.nodes[node.args[1]])
         node = graph.nodes[node.args[0]]
     pieces = _infix_pieces(graph, node)

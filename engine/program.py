@@ -26,7 +26,8 @@ class Program(Graph):
         """The output and its gradients on numbers and arrays: `(value, {name: gradient})`.
 
         `wrt` names the inputs (default: all that are not `const`); `cotangent`, of the output's shape, is needed where
-        the output is not a scalar. Values for names that the program does not have are ignored. Raises `ChainruleError`.
+        the output is not a scalar. Values for names that the program does not have are ignored.
+        Raises `ChainruleError`.
         """
         if wrt is None:
             wrt = [name for name in self.inputs if not self.nodes[self.names[name]].frozen]

@@ -159,26 +159,26 @@ class _Printer(sp.printing.StrPrinter):  # type: ignore[misc]
 
     names = {op.sympy: op.name for op in TABLE.values() if isinstance(op.sympy, str)} | {"Abs": "abs"}
 
-    def _print_Function(self, expr: Any) -> str:  # noqa: N802
+    def _print_Function(self, expr: Any) -> str:
         name = self.names.get(expr.func.__name__, expr.func.__name__)
         args = expr.args[:1] if name == "heaviside" else expr.args
         return f"{name}({self.stringify(args, ', ')})"
 
     _print_Abs = _print_Heaviside = _print_sign = _print_Function
 
-    def _print_LatticeOp(self, expr: Any) -> str:  # noqa: N802
+    def _print_LatticeOp(self, expr: Any) -> str:
         name = {"Max": "max", "Min": "min"}[expr.func.__name__]
         return f"{name}({', '.join(sorted(self._print(arg) for arg in expr.args))})"
 
     _print_Max = _print_Min = _print_LatticeOp
 
-    def _print_Exp1(self, expr: Any) -> str:  # noqa: N802
+    def _print_Exp1(self, expr: Any) -> str:
         return "e"
 
-    def _print_Infinity(self, expr: Any) -> str:  # noqa: N802
+    def _print_Infinity(self, expr: Any) -> str:
         return "inf"
 
-    def _print_Piecewise(self, expr: Any) -> str:  # noqa: N802
+    def _print_Piecewise(self, expr: Any) -> str:
         text = ""
         for value, condition in expr.args:
             if condition == True:  # noqa: E712  (SymPy's true)
@@ -186,14 +186,14 @@ class _Printer(sp.printing.StrPrinter):  # type: ignore[misc]
             text += f"{self.parenthesize(value, 0)} if {self._print(condition)} else "
         return f"({text}nan)"
 
-    def _print_Relational(self, expr: Any) -> str:  # noqa: N802
+    def _print_Relational(self, expr: Any) -> str:
         sign = expr.rel_op
         return f"{self.parenthesize(expr.lhs, 35)} {sign} {self.parenthesize(expr.rhs, 35)}"
 
-    def _print_And(self, expr: Any) -> str:  # noqa: N802
+    def _print_And(self, expr: Any) -> str:
         return " and ".join(sorted(self.parenthesize(arg, 10) for arg in expr.args))
 
-    def _print_Or(self, expr: Any) -> str:  # noqa: N802
+    def _print_Or(self, expr: Any) -> str:
         return " or ".join(sorted(self.parenthesize(arg, 10) for arg in expr.args))
 
 

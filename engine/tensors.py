@@ -1,10 +1,10 @@
 """Tensor: a value that records what is done to it, with PyTorch's semantics.
 
-    >>> x = tensor(3.0, requires_grad=True)
-    >>> y = x * x
-    >>> y.backward()
-    >>> x.grad
-    tensor(6.)
+>>> x = tensor(3.0, requires_grad=True)
+>>> y = x * x
+>>> y.backward()
+>>> x.grad
+tensor(6.)
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class Tensor(Traced):
         """The values as an array of NumPy."""
         if self._requires_grad:
             raise ChainruleError(
-                "grad", "Can't call numpy() on Tensor that requires grad", hint="call detach().numpy(): it has no gradient"
+                "grad",
+                "Can't call numpy() on Tensor that requires grad",
+                hint="call detach().numpy(): it has no gradient",
             )
         return np.asarray(self._data)
 
@@ -167,7 +169,7 @@ class Tensor(Traced):
             cotangent = gradient._data
         keep = create_graph if retain_graph is None else retain_graph
         for function, g in run_backward([(edge, cotangent)], retain_graph=keep, create_graph=create_graph):
-            target = function.variable if isinstance(function, AccumulateGrad) else function.retain and function.retain()
+            target = function.target()
             if target is not None:
                 arrived = g if isinstance(g, Tensor) else Tensor(g)
                 target._grad = arrived if target._grad is None else target._grad + arrived

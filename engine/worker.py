@@ -29,7 +29,7 @@ Element = tuple[str, tuple[int, ...]]  # an input's name, and the index of one o
 
 @dataclass
 class Found:
-    """What SymPy found for one element: the derivative's formula, and its value to 30 digits; None for what it did not."""
+    """What SymPy found for one element: the derivative's formula, and its value to 30 digits; None for nothing."""
 
     formula: str | None = None
     value: str | None = None

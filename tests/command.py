@@ -28,5 +28,7 @@ def run(command: str | list[str], stdin: str | bytes = "", timeout: float = 100)
     if words[0] == "chainrule":
         words = [sys.executable, "-m", *words]
     data = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(words, input=data, capture_output=True, timeout=timeout, cwd=ROOT, env=ENVIRONMENT, check=False)
+    done = subprocess.run(
+        words, input=data, capture_output=True, timeout=timeout, cwd=ROOT, env=ENVIRONMENT, check=False
+    )
     return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -180,7 +180,11 @@ def on_a_terminal(arguments: list[str], columns: int = 80, **environment: str) -
     main, worker = pty.openpty()
     fcntl.ioctl(worker, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
-        [*CHAINRULE, *arguments], stdout=worker, stderr=worker, cwd=ROOT, env={**ENVIRONMENT, "TERM": "xterm", **environment}
+        [*CHAINRULE, *arguments],
+        stdout=worker,
+        stderr=worker,
+        cwd=ROOT,
+        env={**ENVIRONMENT, "TERM": "xterm", **environment},
     )
     os.close(worker)
     seen = b""
@@ -207,7 +211,9 @@ def test_colours_only_where_a_person_looks():
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_nothing_is_cut_on_a_terminal(columns):
-    seen = on_a_terminal(["--no-check", "logaddexp(x*w, sigmoid(x))*x_long_name", "x=0.123456", "w=1e-9", "x_long_name=3"], columns)
+    seen = on_a_terminal(
+        ["--no-check", "logaddexp(x*w, sigmoid(x))*x_long_name", "x=0.123456", "w=1e-9", "x_long_name=3"], columns
+    )
     for line in seen.splitlines():
         plain = "".join(part.partition("m")[2] if i else part for i, part in enumerate(line.split("\x1b[")))
         assert len(plain.rstrip()) <= columns
@@ -220,7 +226,11 @@ def test_nothing_is_cut_on_a_terminal(columns):
 
 def test_interrupt_ends_quietly():
     process = subprocess.Popen(
-        [*CHAINRULE, "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        [*CHAINRULE, "-", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
     )
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)

@@ -32,6 +32,8 @@ def played(block: str) -> str:
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_commands(number, request):
     seen = played(BLOCKS[number])
+    assert "DIFFERS" not in seen
+    assert "Traceback" not in seen
     if request.config.getoption("--update"):
         README.write_text(README.read_text(encoding="utf-8").replace(BLOCKS[number], seen, 1), encoding="utf-8")
         return

@@ -16,6 +16,7 @@ def test_sample(path, expect):
     commands = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     results = [run(shlex.split(command)) for command in commands]
     assert [result.status for result in results] == [0] * len(commands)
+    assert not any("DIFFERS" in result.out for result in results)
     expect("".join(result.out for result in results), path.with_suffix(".out"))
 
 
@@ -23,7 +24,11 @@ def gradients(name: str) -> dict[str, float | list[float]]:
     """The gradients of a sample's program, from its own command with --json."""
     lines = (ROOT / "samples" / f"{name}.sh").read_text(encoding="utf-8").splitlines()
     record = json.loads(run([*shlex.split(lines[-1]), "--json"]).out)
-    return {"value": record["value"], **record["gradients"], **{n["name"]: n["grad"] for n in record["nodes"] if n["grad"]}}
+    return {
+        "value": record["value"],
+        **record["gradients"],
+        **{n["name"]: n["grad"] for n in record["nodes"] if n["grad"]},
+    }
 
 
 def test_values_worked_out_by_hand():

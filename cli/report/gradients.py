@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import numpy as np
-
-from chainrule.analysis import Analysis, Check, NodeRow
+from chainrule.analysis import Analysis, NodeRow
+from chainrule.crosscheck import Check
 from chainrule.errors import ChainruleError
 from chainrule.printing import element_name, program_text
 
@@ -30,7 +30,9 @@ def show_graph(analysis: Analysis, screen: Screen, digits: int) -> None:
     grid = node_grid(analysis, digits)
     screen.grid(grid)
     if len(analysis.nodes) > MOST_ROWS:
-        screen.line(f"… {len(analysis.nodes) - len(grid.rows):,} of {len(analysis.nodes):,} nodes are not shown; --json has all")
+        screen.line(
+            f"… {len(analysis.nodes) - len(grid.rows):,} of {len(analysis.nodes):,} nodes are not shown; --json has all"
+        )
     if analysis.missing:
         names = ", ".join(analysis.missing)
         screen.line()
@@ -123,8 +125,8 @@ def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int)
     """The derivatives; without checks one line for each input, with them one for each element."""
     grid = Grid(("", "derivative", "formula", "check"), wraps=("derivative", "formula", "check"))
     if checks is None:
-        for name, gradient in analysis.gradients.items():
-            grid.rows.append([f"d{analysis.output}/d{name}", value_text(gradient, digits), "", ""])
+        for name, found in analysis.gradients.items():
+            grid.rows.append([f"d{analysis.output}/d{name}", value_text(found, digits), "", ""])
         return grid.without_empty()
     for check in checks:
         name, gradient = _derivative_cells(analysis, check, digits)
@@ -243,8 +245,8 @@ def csv_text(analysis: Analysis, checks: list[Check] | None) -> str:
     rows = []
     for row in analysis.nodes:
         cells = [
-            row.name, row.expression, _cell(row.value), shape_text(row.shape), _yes(row.is_leaf), _yes(row.requires_grad),
-            row.grad_fn or "", _cell(row.grad),
+            row.name, row.expression, _cell(row.value), shape_text(row.shape),
+            _yes(row.is_leaf), _yes(row.requires_grad), row.grad_fn or "", _cell(row.grad),
         ]  # fmt: skip
         if checks is not None:
             mine = by_name.get(row.name, [])

@@ -65,9 +65,13 @@ def _attach_operators() -> None:
         setattr(Traced, f"__{name}__", lambda x, y, op=op: op(x, y))
         if op.level != arithmetic.COMPARISON:
             setattr(Traced, f"__r{name}__", lambda x, y, op=op: op(y, x))
-    setattr(Traced, "__abs__", lambda x: TABLE["abs"](x))
-    setattr(Traced, "__getitem__", lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)))
-    setattr(Traced, "__hash__", object.__hash__)
+    others: dict[str, Any] = {
+        "__abs__": lambda x: TABLE["abs"](x),
+        "__getitem__": lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)),
+        "__hash__": object.__hash__,  # compared elementwise, a traced value is still itself
+    }
+    for name, method in others.items():
+        setattr(Traced, name, method)
 
 
 _attach_operators()

@@ -19,8 +19,8 @@ def is_constant(x: Any) -> bool:
     return not isinstance(x, Traced)
 
 
-add = Op("add", np.add, "the sum", (1, 1), scalar=operator.add, sympy=lambda sp, x, y: x + y, infix="+", level=SUM)
-sub = Op(
+add: Op = Op("add", np.add, "the sum", (1, 1), scalar=operator.add, sympy=lambda sp, x, y: x + y, infix="+", level=SUM)
+sub: Op = Op(
     "sub",
     np.subtract,
     "the difference",
@@ -31,7 +31,7 @@ sub = Op(
     infix="-",
     level=SUM,
 )
-mul = Op(
+mul: Op = Op(
     "mul",
     np.multiply,
     "the product",
@@ -41,7 +41,7 @@ mul = Op(
     infix="*",
     level=PRODUCT,
 )
-div = Op(
+div: Op = Op(
     "div",
     np.true_divide,
     "the quotient",
@@ -50,12 +50,14 @@ div = Op(
     sympy=lambda sp, x, y: x / y,
     domain=(REAL, POSITIVE),
     edges=(
-        Edge("pole", "y = 0", lambda x, y: y == 0, (1, 0), (math.inf, -math.inf), (-math.inf,) * 2, (math.inf, -math.inf)),
+        Edge(
+            "pole", "y = 0", lambda x, y: y == 0, (1, 0), (math.inf, -math.inf), (-math.inf,) * 2, (math.inf, -math.inf)
+        ),
     ),
     infix="/",
     level=PRODUCT,
 )
-floordiv = Op(
+floordiv: Op = Op(
     "floordiv",
     np.floor_divide,
     "the quotient rounded down, as Python's //",
@@ -67,7 +69,7 @@ floordiv = Op(
     infix="//",
     level=PRODUCT,
 )
-mod = Op(
+mod: Op = Op(
     "mod",
     np.remainder,
     "the remainder with the sign of y, as Python's %",
@@ -79,10 +81,12 @@ mod = Op(
     infix="%",
     level=PRODUCT,
 )
-neg = Op("neg", np.negative, "the negative", (-1,), scalar=operator.neg, sympy=lambda sp, x: -x, infix="-", level=SIGN)
+neg: Op = Op(
+    "neg", np.negative, "the negative", (-1,), scalar=operator.neg, sympy=lambda sp, x: -x, infix="-", level=SIGN
+)
 
 
-identity = Op(
+identity: Op = Op(
     "identity",
     np.positive,
     "its argument: another name for a node",
@@ -114,7 +118,7 @@ def truth(sp: Any, x: Any) -> Any:
 
 
 def _comparison(name: str, forward: Any, scalar: Any, infix: str, sympy: str, doc: str) -> Op:
-    # A comparison sits on its boundary where both sides are equal: what it chooses between may have a kink or jump there.
+    # Where both sides are equal, what the comparison chooses between may have a kink or a jump.
     boundary = Edge("boundary", "x = y", lambda x, y: x == y, (1, 1), (), (), ())
     return Op(
         name,
@@ -135,7 +139,7 @@ gt = _comparison("gt", np.greater, operator.gt, ">", "Gt", "1 where x > y, else 
 ge = _comparison("ge", np.greater_equal, operator.ge, ">=", "Ge", "1 where x >= y, else 0")
 eq = _comparison("eq", np.equal, operator.eq, "==", "Eq", "1 where x equals y, else 0")
 ne = _comparison("ne", np.not_equal, operator.ne, "!=", "Ne", "1 where x differs from y, else 0")
-and_ = Op(
+and_: Op = Op(
     "and",
     lambda x, y: np.logical_and(x, y) * 1.0,
     "1 where both are not 0, else 0",
@@ -145,7 +149,7 @@ and_ = Op(
     infix="and",
     level=AND,
 )
-or_ = Op(
+or_: Op = Op(
     "or",
     lambda x, y: np.logical_or(x, y) * 1.0,
     "1 where either is not 0, else 0",
@@ -155,7 +159,7 @@ or_ = Op(
     infix="or",
     level=OR,
 )
-not_ = Op(
+not_: Op = Op(
     "not",
     lambda x: np.logical_not(x) * 1.0,
     "1 where x is 0, else 0",
@@ -174,7 +178,7 @@ def _select(c: Any, a: Any, b: Any) -> Any:
     return np.where(np.not_equal(c, 0), a, b)
 
 
-where = Op(
+where: Op = Op(
     "where",
     _select,
     "a where c is not 0, else b",
@@ -194,7 +198,7 @@ def _winner(better: Any) -> tuple[Any, Any]:
     )
 
 
-maximum = Op(
+maximum: Op = Op(
     "maximum",
     np.maximum,
     "the larger of both",
@@ -207,7 +211,7 @@ maximum = Op(
     overloads="max",
     folds=True,
 )
-minimum = Op(
+minimum: Op = Op(
     "minimum",
     np.minimum,
     "the smaller of both",
@@ -220,7 +224,7 @@ minimum = Op(
     overloads="min",
     folds=True,
 )
-clip = Op(
+clip: Op = Op(
     "clip",
     np.clip,
     "x held between lo and hi",
@@ -241,7 +245,7 @@ clip = Op(
     elementwise=True,
     signature="x, lo, hi",
 )
-abs_ = Op(
+abs_: Op = Op(
     "abs",
     np.absolute,
     "the absolute value",
@@ -251,7 +255,7 @@ abs_ = Op(
     aliases=("Abs",),
     edges=(kink(0, value=0, left=-1, right=1),),
 )
-sign = Op(
+sign: Op = Op(
     "sign",
     np.sign,
     "-1, 0 or 1 as x is negative, zero or positive",
@@ -260,7 +264,7 @@ sign = Op(
     sympy=lambda sp, x: sp.sign(x) if x.is_extended_real else sp.Piecewise((1, x > 0), (-1, x < 0), (0, True)),
     edges=(kink(0, value=0, left=0, right=0, kind="jump"),),
 )
-relu = Op(
+relu: Op = Op(
     "relu",
     lambda x: np.maximum(x, 0),
     "the larger of x and 0",
@@ -270,7 +274,7 @@ relu = Op(
     edges=(kink(0, value=0, left=0, right=1),),
     elementwise=True,
 )
-heaviside = Op(
+heaviside: Op = Op(
     "heaviside",
     lambda x: np.heaviside(x, 0.5),
     "the unit step: 0 below 0, 1 above, 1/2 at 0",
@@ -287,7 +291,9 @@ def _step(name: str, forward: Any, sympy: Any, doc: str, at: str, hit: Any, poin
 
 
 floor = _step("floor", np.floor, None, "the largest integer not above x", "x an integer", lambda x: x == np.floor(x), 2)
-ceil = _step("ceil", np.ceil, "ceiling", "the smallest integer not below x", "x an integer", lambda x: x == np.floor(x), 2)
+ceil = _step(
+    "ceil", np.ceil, "ceiling", "the smallest integer not below x", "x an integer", lambda x: x == np.floor(x), 2
+)
 round_ = _step(
     "round",
     np.round,

@@ -11,13 +11,14 @@ second input, so that a rule needs no shapes and runs on graphs whose shapes are
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import PRODUCT, abs_, is_constant, sign, where
-from .base import Interval, Op
+from .arithmetic import PRODUCT, abs_, sign, where
+from .base import Op
 
 MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
 
@@ -71,7 +72,7 @@ def _place_like(g: Any, x: Any, key: Any) -> Any:
     return out
 
 
-sum_like = Op(
+sum_like: Op = Op(
     "sum_like",
     _sum_like,
     "c summed down to the shape of x",
@@ -81,10 +82,12 @@ sum_like = Op(
     grad_fn="SumBackward1",
     public=False,
 )
-expand_like = Op(
+expand_like: Op = Op(
     "expand_like",
     lambda g, x, axis=None, keepdims=False, like=False: (
-        np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(x))) if like else _expand_like(g, x, axis, keepdims)
+        np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(x)))
+        if like
+        else _expand_like(g, x, axis, keepdims)
     ),
     "g spread over the shape of x",
     vjps=(
@@ -97,7 +100,7 @@ expand_like = Op(
     grad_fn="ExpandBackward0",
     public=False,
 )
-reshape_like = Op(
+reshape_like: Op = Op(
     "reshape_like",
     lambda g, x: np.reshape(g, np.shape(x)),
     "g in the shape of x",
@@ -106,7 +109,7 @@ reshape_like = Op(
     grad_fn="ViewBackward0",
     public=False,
 )
-count = Op(
+count: Op = Op(
     "count",
     lambda x, axis=None: float(np.size(x) if axis is None else np.prod([np.shape(x)[a] for a in np.atleast_1d(axis)])),
     "the number of elements along the axes",
@@ -123,7 +126,7 @@ def _index_name(x: Any, key: tuple[Any, ...]) -> str:
     return "SelectBackward0" if kinds == {int} else "SliceBackward0" if kinds <= {slice, int} else "IndexBackward0"
 
 
-index = Op(
+index: Op = Op(
     "index",
     lambda x, key: np.asarray(x)[key],
     "the element or slice of x at a fixed index",
@@ -132,7 +135,7 @@ index = Op(
     grad_fn=_index_name,
     public=False,
 )
-place_like = Op(
+place_like: Op = Op(
     "place_like",
     _place_like,
     "zeros of the shape of x, with g at an index",
@@ -152,7 +155,7 @@ def _array(*xs: Any) -> Any:
     return np.stack([np.asarray(x) for x in xs]) if xs else np.zeros(0)
 
 
-array = Op(
+array: Op = Op(
     "array",
     _array,
     "the list of its arguments, along a new first axis",
@@ -161,7 +164,7 @@ array = Op(
     grad_fn="StackBackward0",
     public=False,
 )
-transpose = Op(
+transpose: Op = Op(
     "transpose",
     np.transpose,
     "the axes in reverse order, also written A.T",
@@ -198,16 +201,20 @@ def _arange(bounds: tuple[float, ...]) -> Any:
 
 zeros = _creation("zeros", lambda shape=(): np.zeros(check_size(shape))[()], "zeros of a shape")
 ones = _creation("ones", lambda shape=(): np.ones(check_size(shape))[()], "ones of a shape")
-eye = _creation("eye", lambda n, m=None: np.eye(*check_size((n, n if m is None else m))), "the identity matrix", "; n, m=None")
+eye = _creation(
+    "eye", lambda n, m=None: np.eye(n, check_size((n, n if m is None else m))[1]), "the identity matrix", "; n, m=None"
+)
 arange = _creation("arange", _arange, "0, 1, … below stop; or from start, or by a step", "; *bounds")
 linspace = _creation(
     "linspace",
-    lambda start, stop, num=50: np.linspace(start, stop, *check_size((num,))),
+    lambda start, stop, num=50: np.linspace(start, stop, check_size((num,))[0]),
     "num evenly spaced numbers, both ends included",
     "; start, stop, num=50",
 )
 rand = _creation("rand", _random("random"), "uniform random numbers in [0, 1)", "; *shape, *, seed=0")
-randn = _creation("randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=0")
+randn = _creation(
+    "randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=0"
+)
 
 # --- reductions -------------------------------------------------------------------------------------------------------
 
@@ -218,7 +225,7 @@ def _reduced_name(name: str) -> Any:
     return lambda x, axis=None, keepdims=False: f"{name}Backward{0 if axis is None else 1}"
 
 
-sum_ = Op(
+sum_: Op = Op(
     "sum",
     np.sum,
     "the sum over all elements, or along axes",
@@ -226,7 +233,7 @@ sum_ = Op(
     signature=REDUCTION,
     grad_fn=_reduced_name("Sum"),
 )
-mean = Op(
+mean: Op = Op(
     "mean",
     np.mean,
     "the mean over all elements, or along axes",
@@ -240,7 +247,7 @@ mean = Op(
 )
 
 
-def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
     size = np.abs(x)
     if ord == math.inf:
         return np.max(size, axis=axis, keepdims=keepdims)
@@ -257,7 +264,7 @@ def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> A
     return np.squeeze(total, axis=axis if axis is not None else tuple(range(np.ndim(total))))[()]
 
 
-def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
     g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
     if ord == math.inf:  # the largest elements share the cotangent evenly
         top = where(abs_(x) == y, 1, 0)
@@ -270,7 +277,7 @@ def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims
     return where(y == 0, 0, g * sign(x) * (abs_(x) / y) ** (ord - 1))
 
 
-norm = Op(
+norm: Op = Op(
     "norm",
     _norm,
     "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
@@ -281,10 +288,10 @@ norm = Op(
 )
 
 
-def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002
+def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     size = np.frompyfunc(sp.Abs, 1, 1)(x)
     if ord == math.inf:
-        return np.maximum.reduce(size, axis=axis, keepdims=keepdims)
+        return np.max(size, axis=axis, keepdims=keepdims)
     total = np.sum(x * x if ord == 2 else size ** sp.nsimplify(ord), axis=axis, keepdims=keepdims)
     return np.frompyfunc(lambda t: t ** (1 / sp.nsimplify(ord)), 1, 1)(total)
 
@@ -330,7 +337,7 @@ def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
     return sum_like(matmul(_swap(x), g), y)
 
 
-swap_last = Op(
+swap_last: Op = Op(
     "swap_last",
     lambda x: np.swapaxes(x, -1, -2),
     "the last two axes exchanged",
@@ -338,7 +345,7 @@ swap_last = Op(
     grad_fn="TransposeBackward0",
     public=False,
 )
-matmul = Op(
+matmul: Op = Op(
     "matmul",
     np.matmul,
     "the matrix product, also written A @ B",
@@ -348,7 +355,7 @@ matmul = Op(
     infix="@",
     level=PRODUCT,
 )
-dot = Op(
+dot: Op = Op(
     "dot",
     np.dot,
     "the inner product of two vectors; of matrices, the matrix product",
@@ -359,20 +366,38 @@ dot = Op(
 
 # --- graph ------------------------------------------------------------------------------------------------------------
 
-detach = Op(
+
+@cache
+def _opaque(sp: Any) -> Any:
+    """A function of SymPy's that is its argument and has derivative 0."""
+
+    class detach(sp.Function):  # type: ignore[misc]  # noqa: N801
+        def fdiff(self, argindex: int = 1) -> Any:
+            return sp.Integer(0)
+
+        def _eval_evalf(self, prec: int) -> Any:
+            return self.args[0]._eval_evalf(prec)
+
+        def _eval_is_extended_real(self) -> Any:
+            return self.args[0].is_extended_real
+
+    return detach
+
+
+detach: Op = Op(
     "detach",
     np.positive,
     "its argument, through which no gradient flows",
     (None,),
     scalar=lambda x: x,
-    sympy=lambda sp, x: x,
+    sympy=lambda sp, x: _opaque(sp)(x),
     aliases=("stop_gradient",),
 )
-const = Op(
+const: Op = Op(
     "const",
     np.positive,
     "its argument as a constant: a leaf that requires no gradient",
     (None,),
     scalar=lambda x: x,
-    sympy=lambda sp, x: x,
+    sympy=lambda sp, x: _opaque(sp)(x),
 )

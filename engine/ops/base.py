@@ -36,7 +36,7 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"({'-∞' if self.low == -math.inf else f'{self.low:g}'}, {'∞' if self.high == math.inf else f'{self.high:g}'})"
+        return f"({self.low:g}, {self.high:g})".replace("inf", "∞")
 
 
 REAL = Interval(-math.inf, math.inf)
@@ -47,9 +47,9 @@ POSITIVE = Interval(0.0, math.inf)
 class Edge:
     """A place where the derivative is a convention: a kink, a tie, a jump or a pole.
 
-    `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right` hold
-    a derivative for each input: the one chosen, and those just below and above (where the first argument is less than,
-    and greater than, what `at` says); nan where the function does not exist.
+    `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right`
+    hold a derivative for each input: the one chosen, and those just below and above (where the first argument is less
+    than, and greater than, what `at` says); nan where the function does not exist.
     """
 
     kind: str
@@ -85,11 +85,11 @@ class Op:
     name       as it is called in the language
     forward    the value by NumPy, on numbers and arrays of any shape, never raising on a value (nan or inf instead)
     scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf
-    sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments); arrays come as object arrays
+    sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments), arrays as object arrays
     grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
     infix      how it is written as an operator, with `level`, its precedence
-    signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given by
-               name, `*shape` is any number of static numbers, `*xs` any number of inputs
+    signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
+               by name, `*shape` is any number of static numbers, `*xs` any number of inputs
     overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
     """
 
@@ -202,6 +202,7 @@ class Op:
         return {static.name: value for static, value in zip(given, values, strict=False)}
 
     def __call__(self, *xs: Any, **params: Any) -> Any:
+        """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :])
             xs = xs[: self.arity]
@@ -273,7 +274,7 @@ def _vjp_of(rule: Rule) -> Callable[..., Any] | None:
 
 # The product of the chain rule: 0 where g is 0, whatever d is. Its derivative by g stays d, so a gradient that is zero
 # at a point still has the right derivative there (create_graph).
-chain_product = Op(
+chain_product: Op = Op(
     "chain_product",
     _annihilating_product,
     "g·d, the cotangent times a local derivative: exactly 0 where g is 0, even if d is not finite",

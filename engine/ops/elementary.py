@@ -31,7 +31,7 @@ def _power_name(x: Any, p: Any) -> str:
     return "PowBackward0" if is_constant(p) else "PowBackward2" if is_constant(x) else "PowBackward1"
 
 
-pow_ = Op(
+pow_: Op = Op(
     "pow",
     np.power,
     "x to the power p; real only for x >= 0 unless p is an integer",
@@ -44,7 +44,7 @@ pow_ = Op(
     domain=(POSITIVE, REAL),
     grad_fn=_power_name,
     edges=(
-        Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (0 < p) & (p < 1), (0, 0.5),
+        Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (p > 0) & (p < 1), (0, 0.5),
              (math.inf, 0), (math.nan, 0), (math.inf, 0)),
         Edge("pole", "x = 0, p < 0", lambda x, p: (x == 0) & (p < 0), (0, -1),
              (-math.inf, -math.inf), (-math.inf, math.nan), (-math.inf, -math.inf)),
@@ -53,7 +53,7 @@ pow_ = Op(
     level=POWER,
     signature="x, p",
 )  # fmt: skip
-sqrt = Op(
+sqrt: Op = Op(
     "sqrt",
     np.sqrt,
     "the square root",
@@ -62,7 +62,7 @@ sqrt = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, right=math.inf),),
 )
-cbrt = Op(
+cbrt: Op = Op(
     "cbrt",
     np.cbrt,
     "the real cube root, of negative numbers too",
@@ -72,7 +72,7 @@ cbrt = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, math.inf, math.inf),),
 )
-square = Op(
+square: Op = Op(
     "square",
     np.square,
     "x²",
@@ -81,7 +81,7 @@ square = Op(
     sympy=lambda sp, x: x**2,
     grad_fn="PowBackward0",
 )
-reciprocal = Op(
+reciprocal: Op = Op(
     "reciprocal",
     np.reciprocal,
     "1/x",
@@ -94,9 +94,9 @@ reciprocal = Op(
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 
-exp = Op("exp", np.exp, "e to the power x", (lambda y, x: y,), scalar=math.exp)
-exp2 = Op("exp2", np.exp2, "2 to the power x", (lambda y, x: y * LN2,), scalar=math.exp2, sympy=lambda sp, x: 2**x)
-expm1 = Op(
+exp: Op = Op("exp", np.exp, "e to the power x", (lambda y, x: y,), scalar=math.exp)
+exp2: Op = Op("exp2", np.exp2, "2 to the power x", (lambda y, x: y * LN2,), scalar=math.exp2, sympy=lambda sp, x: 2**x)
+expm1: Op = Op(
     "expm1",
     np.expm1,
     "exp(x) - 1, accurate near 0",
@@ -104,7 +104,7 @@ expm1 = Op(
     scalar=math.expm1,
     sympy=lambda sp, x: sp.exp(x) - 1,
 )
-log = Op(
+log: Op = Op(
     "log",
     np.log,
     "the natural logarithm; log(x, b) is to base b",
@@ -114,7 +114,7 @@ log = Op(
     aliases=("ln",),
     edges=(_pole(0, math.inf, right=math.inf),),
 )
-log2 = Op(
+log2: Op = Op(
     "log2",
     np.log2,
     "the logarithm to base 2",
@@ -124,7 +124,7 @@ log2 = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, right=math.inf),),
 )
-log10 = Op(
+log10: Op = Op(
     "log10",
     np.log10,
     "the logarithm to base 10",
@@ -134,7 +134,7 @@ log10 = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, right=math.inf),),
 )
-log1p = Op(
+log1p: Op = Op(
     "log1p",
     np.log1p,
     "log(1 + x), accurate near 0",
@@ -145,7 +145,7 @@ log1p = Op(
     grad_fn="Log1PBackward0",
     edges=(_pole(-1, math.inf, right=math.inf),),
 )
-log_base = Op(
+log_base: Op = Op(
     "log_base",
     lambda x, b: np.log(x) / np.log(b),
     "the logarithm of x to base b",
@@ -160,13 +160,13 @@ log_base = Op(
 
 # --- trigonometric functions and their inverses -----------------------------------------------------------------------
 
-sin = Op("sin", np.sin, "the sine, x in radians", (lambda y, x: cos(x),), scalar=math.sin)
-cos = Op("cos", np.cos, "the cosine, x in radians", (lambda y, x: -sin(x),), scalar=math.cos)
-tan = Op("tan", np.tan, "the tangent, x in radians", (lambda y, x: 1 + y * y,), scalar=math.tan)
-sec = Op(
+sin: Op = Op("sin", np.sin, "the sine, x in radians", (lambda y, x: cos(x),), scalar=math.sin)
+cos: Op = Op("cos", np.cos, "the cosine, x in radians", (lambda y, x: -sin(x),), scalar=math.cos)
+tan: Op = Op("tan", np.tan, "the tangent, x in radians", (lambda y, x: 1 + y * y,), scalar=math.tan)
+sec: Op = Op(
     "sec", lambda x: 1 / np.cos(x), "the secant, 1/cos(x)", (lambda y, x: y * tan(x),), scalar=lambda x: 1 / math.cos(x)
 )
-csc = Op(
+csc: Op = Op(
     "csc",
     lambda x: np.true_divide(1, np.sin(x)),
     "the cosecant, 1/sin(x)",
@@ -175,7 +175,7 @@ csc = Op(
     domain=(Interval(0.0, math.pi),),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
 )
-cot = Op(
+cot: Op = Op(
     "cot",
     lambda x: np.true_divide(1, np.tan(x)),
     "the cotangent, 1/tan(x)",
@@ -184,7 +184,7 @@ cot = Op(
     domain=(Interval(0.0, math.pi),),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
 )
-asin = Op(
+asin: Op = Op(
     "asin",
     np.arcsin,
     "the inverse sine, in radians",
@@ -194,7 +194,7 @@ asin = Op(
     aliases=("arcsin",),
     edges=(_pole(-1, math.inf, right=math.inf), _pole(1, math.inf, left=math.inf)),
 )
-acos = Op(
+acos: Op = Op(
     "acos",
     np.arccos,
     "the inverse cosine, in radians",
@@ -204,7 +204,7 @@ acos = Op(
     aliases=("arccos",),
     edges=(_pole(-1, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
 )
-atan = Op(
+atan: Op = Op(
     "atan",
     np.arctan,
     "the inverse tangent, in radians",
@@ -212,7 +212,7 @@ atan = Op(
     scalar=math.atan,
     aliases=("arctan",),
 )
-asec = Op(
+asec: Op = Op(
     "asec",
     lambda x: np.arccos(np.true_divide(1, x)),
     "the inverse secant, acos(1/x)",
@@ -222,7 +222,7 @@ asec = Op(
     aliases=("arcsec",),
     edges=(_pole(-1, math.inf, left=math.inf), _pole(1, math.inf, right=math.inf)),
 )
-acsc = Op(
+acsc: Op = Op(
     "acsc",
     lambda x: np.arcsin(np.true_divide(1, x)),
     "the inverse cosecant, asin(1/x)",
@@ -232,7 +232,7 @@ acsc = Op(
     aliases=("arccsc",),
     edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
 )
-acot = Op(
+acot: Op = Op(
     "acot",
     lambda x: np.arctan(np.true_divide(1, x)),
     "the inverse cotangent, atan(1/x)",
@@ -242,7 +242,7 @@ acot = Op(
     aliases=("arccot",),
     edges=(kink(0, value=-1, left=-1, right=-1, kind="jump"),),
 )
-atan2 = Op(
+atan2: Op = Op(
     "atan2",
     np.arctan2,
     "the angle of the point (x, y), in radians; y comes first",
@@ -262,7 +262,7 @@ def _ratio(a: Any, y: Any, x: Any) -> Any:
     return where(r == 0, 0, a / r / r)
 
 
-hypot = Op(
+hypot: Op = Op(
     "hypot",
     np.hypot,
     "sqrt(x² + y²), without overflow",
@@ -271,7 +271,7 @@ hypot = Op(
     sympy=lambda sp, x, y: sp.sqrt(x**2 + y**2),
     edges=(Edge("kink", "x = y = 0", lambda x, y: (x == 0) & (y == 0), (0, 0), (0, 0), (-1, -1), (1, 1)),),
 )
-deg2rad = Op(
+deg2rad: Op = Op(
     "deg2rad",
     np.deg2rad,
     "degrees to radians",
@@ -280,7 +280,7 @@ deg2rad = Op(
     sympy=lambda sp, x: x * sp.pi / 180,
     aliases=("radians",),
 )
-rad2deg = Op(
+rad2deg: Op = Op(
     "rad2deg",
     np.rad2deg,
     "radians to degrees",
@@ -292,17 +292,17 @@ rad2deg = Op(
 
 # --- hyperbolic functions and their inverses --------------------------------------------------------------------------
 
-sinh = Op("sinh", np.sinh, "the hyperbolic sine", (lambda y, x: cosh(x),), scalar=math.sinh)
-cosh = Op("cosh", np.cosh, "the hyperbolic cosine", (lambda y, x: sinh(x),), scalar=math.cosh)
-tanh = Op("tanh", np.tanh, "the hyperbolic tangent", (lambda y, x: 1 / cosh(x) / cosh(x),), scalar=math.tanh)
-sech = Op(
+sinh: Op = Op("sinh", np.sinh, "the hyperbolic sine", (lambda y, x: cosh(x),), scalar=math.sinh)
+cosh: Op = Op("cosh", np.cosh, "the hyperbolic cosine", (lambda y, x: sinh(x),), scalar=math.cosh)
+tanh: Op = Op("tanh", np.tanh, "the hyperbolic tangent", (lambda y, x: 1 / cosh(x) / cosh(x),), scalar=math.tanh)
+sech: Op = Op(
     "sech",
     lambda x: np.true_divide(1, np.cosh(x)),
     "the hyperbolic secant, 1/cosh(x)",
     (lambda y, x: -y * tanh(x),),
     scalar=lambda x: 1 / math.cosh(x),
 )
-csch = Op(
+csch: Op = Op(
     "csch",
     lambda x: np.true_divide(1, np.sinh(x)),
     "the hyperbolic cosecant, 1/sinh(x)",
@@ -311,7 +311,7 @@ csch = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
 )
-coth = Op(
+coth: Op = Op(
     "coth",
     lambda x: np.true_divide(1, np.tanh(x)),
     "the hyperbolic cotangent, 1/tanh(x)",
@@ -320,7 +320,7 @@ coth = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
 )
-asinh = Op(
+asinh: Op = Op(
     "asinh",
     np.arcsinh,
     "the inverse hyperbolic sine",
@@ -328,7 +328,7 @@ asinh = Op(
     scalar=math.asinh,
     aliases=("arcsinh",),
 )
-acosh = Op(
+acosh: Op = Op(
     "acosh",
     np.arccosh,
     "the inverse hyperbolic cosine",
@@ -338,7 +338,7 @@ acosh = Op(
     aliases=("arccosh",),
     edges=(_pole(1, math.inf, right=math.inf),),
 )
-atanh = Op(
+atanh: Op = Op(
     "atanh",
     np.arctanh,
     "the inverse hyperbolic tangent",
@@ -348,7 +348,7 @@ atanh = Op(
     aliases=("arctanh",),
     edges=(_pole(-1, math.inf, right=math.inf), _pole(1, math.inf, left=math.inf)),
 )
-asech = Op(
+asech: Op = Op(
     "asech",
     lambda x: np.arccosh(np.true_divide(1, x)),
     "the inverse hyperbolic secant, acosh(1/x)",
@@ -358,7 +358,7 @@ asech = Op(
     aliases=("arcsech",),
     edges=(_pole(0, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
 )
-acsch = Op(
+acsch: Op = Op(
     "acsch",
     lambda x: np.arcsinh(np.true_divide(1, x)),
     "the inverse hyperbolic cosecant, asinh(1/x)",
@@ -368,7 +368,7 @@ acsch = Op(
     aliases=("arccsch",),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
 )
-acoth = Op(
+acoth: Op = Op(
     "acoth",
     lambda x: np.arctanh(np.true_divide(1, x)),
     "the inverse hyperbolic cotangent, atanh(1/x)",

@@ -46,7 +46,7 @@ def _scalar_sigmoid(x: float) -> float:
     return small / (1 + small)
 
 
-sigmoid = Op(
+sigmoid: Op = Op(
     "sigmoid",
     _sigmoid,
     "1/(1 + exp(-x))",
@@ -54,7 +54,7 @@ sigmoid = Op(
     scalar=_scalar_sigmoid,
     sympy=lambda sp, x: 1 / (1 + sp.exp(-x)),
 )
-logit = Op(
+logit: Op = Op(
     "logit",
     lambda x: np.log(x) - np.log1p(-np.asarray(x)),
     "log(x/(1 - x)), the inverse of sigmoid",
@@ -67,7 +67,7 @@ logit = Op(
         kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
     ),
 )
-softplus = Op(
+softplus: Op = Op(
     "softplus",
     lambda x: np.logaddexp(x, 0),
     "log(1 + exp(x)), a smooth relu",
@@ -75,7 +75,7 @@ softplus = Op(
     scalar=lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))),
     sympy=lambda sp, x: sp.log(1 + sp.exp(x)),
 )
-silu = Op(
+silu: Op = Op(
     "silu",
     lambda x: x * _sigmoid(x),
     "x·sigmoid(x), also called swish",
@@ -84,7 +84,7 @@ silu = Op(
     sympy=lambda sp, x: x / (1 + sp.exp(-x)),
     aliases=("swish",),
 )
-gelu = Op(
+gelu: Op = Op(
     "gelu",
     lambda x: x * _scipy("ndtr")(x),
     "x·Φ(x), Φ the normal distribution (the exact form, by erf)",
@@ -92,7 +92,7 @@ gelu = Op(
     scalar=lambda x: x * math.erfc(-x * SQRT_HALF) / 2,
     sympy=lambda sp, x: x * sp.erfc(-x / sp.sqrt(2)) / 2,
 )
-elu = Op(
+elu: Op = Op(
     "elu",
     lambda x: np.where(np.greater(x, 0), x, np.expm1(np.minimum(x, 0))),
     "x where x > 0, else exp(x) - 1",
@@ -103,7 +103,7 @@ elu = Op(
 
 # --- sums and products of logarithms ----------------------------------------------------------------------------------
 
-logaddexp = Op(
+logaddexp: Op = Op(
     "logaddexp",
     np.logaddexp,
     "log(exp(x) + exp(y)), without overflow",
@@ -116,7 +116,7 @@ def _xlogy(x: Any, y: Any) -> Any:
     return np.where(np.equal(x, 0) & ~np.isnan(y), 0.0, x * np.log(y))
 
 
-xlogy = Op(
+xlogy: Op = Op(
     "xlogy",
     _xlogy,
     "x·log(y), and 0 where x is 0",
@@ -124,8 +124,10 @@ xlogy = Op(
     scalar=lambda x, y: 0.0 if x == 0 and y == y else x * math.log(y),
     sympy=lambda sp, x, y: x * sp.log(y),
     domain=(REAL, POSITIVE),
-    edges=(Edge("pole", "x = 0, y = 0", lambda x, y: (x == 0) & (y == 0), (0, 0), (0, 0), (math.nan,) * 2, (-math.inf, 0)),),
-)  # fmt: skip
+    edges=(
+        Edge("pole", "x = y = 0", lambda x, y: (x == 0) & (y == 0), (0, 0), (0, 0), (math.nan,) * 2, (-math.inf, 0)),
+    ),
+)
 
 # --- sinc -------------------------------------------------------------------------------------------------------------
 
@@ -151,7 +153,7 @@ def _sinc_derivative(x: Any, order: int) -> Any:
     return np.where(near, by_integral, value)[()]
 
 
-sinc = Op(
+sinc: Op = Op(
     "sinc",
     np.sinc,
     "sin(πx)/(πx), and 1 at 0 (the normalised form, as NumPy's and PyTorch's)",
@@ -159,7 +161,7 @@ sinc = Op(
     scalar=lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
     sympy=lambda sp, x: sp.Piecewise((sp.sin(sp.pi * x) / (sp.pi * x), sp.Ne(x, 0)), (1, True)),
 )
-sinc_derivative = Op(
+sinc_derivative: Op = Op(
     "sinc_derivative",
     _sinc_derivative,
     "the derivative of sinc of the given order",
@@ -179,7 +181,7 @@ def _gauss(x: Any) -> Any:
     return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
 
 
-gauss = Op(
+gauss: Op = Op(
     "gauss",
     _gauss,
     "exp(-x²), accurate for large x too",
@@ -187,17 +189,15 @@ gauss = Op(
     sympy=lambda sp, x: sp.exp(-(x**2)),
     public=False,
 )
-erf = Op(
-    "erf", _scipy("erf"), "the error function", (lambda y, x: 2 * INV_SQRT_PI * gauss(x),), scalar=math.erf
-)
-erfc = Op(
+erf: Op = Op("erf", _scipy("erf"), "the error function", (lambda y, x: 2 * INV_SQRT_PI * gauss(x),), scalar=math.erf)
+erfc: Op = Op(
     "erfc",
     _scipy("erfc"),
     "1 - erf(x), accurate for large x",
     (lambda y, x: -2 * INV_SQRT_PI * gauss(x),),
     scalar=math.erfc,
 )
-erfinv = Op(
+erfinv: Op = Op(
     "erfinv",
     _scipy("erfinv"),
     "the inverse of erf",
@@ -211,7 +211,7 @@ erfinv = Op(
 
 # --- the gamma family -------------------------------------------------------------------------------------------------
 
-gamma = Op(
+gamma: Op = Op(
     "gamma",
     _scipy("gamma"),
     "the gamma function, (x - 1)! for whole x",
@@ -219,7 +219,7 @@ gamma = Op(
     scalar=math.gamma,
     domain=(POSITIVE,),
 )
-lgamma = Op(
+lgamma: Op = Op(
     "lgamma",
     _scipy("gammaln"),
     "log |gamma(x)|",
@@ -228,7 +228,7 @@ lgamma = Op(
     sympy="loggamma",
     domain=(POSITIVE,),
 )
-digamma = Op(
+digamma: Op = Op(
     "digamma",
     _scipy("digamma"),
     "the derivative of log gamma(x)",
@@ -236,7 +236,7 @@ digamma = Op(
     domain=(POSITIVE,),
     aliases=("psi",),
 )
-polygamma = Op(
+polygamma: Op = Op(
     "polygamma",
     lambda x, order: _scipy("polygamma")(order, x),
     "the derivative of digamma of the given order",

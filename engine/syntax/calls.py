@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from ..errors import did_you_mean
 from ..ops import Op, find
 from . import refusals
 from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
+from .pending import Open
 
 if TYPE_CHECKING:
-    from .expressions import Expressions, Open
+    from .expressions import Expressions
 
 LITERALS = {"True": True, "False": False, "None": None}
 
@@ -54,8 +55,9 @@ def end_item(parser: Expressions, bracket: Open, last: bool = False) -> None:
     if bracket.kind == "index":
         item = static_value(parser, "an index") if len(parser.operands) > bracket.depth else None
         if bracket.slice is not None:
-            item, bracket.slice = slice(*bracket.slice, item), None
-            bracket.parts.append(item)
+            start, stop, step = (*bracket.slice, item, None, None)[:3]
+            bracket.parts.append(slice(start, stop, step))
+            bracket.slice = None
         elif item is not None:
             bracket.parts.append(item)
     elif bracket.kind == "call":
@@ -97,12 +99,8 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
     if not op.statics and not bracket.params and len(args) == op.arity:
         return parser.graph.append(op, args, span)
     params = dict(bracket.params)
-    if op.variadic:
-        inputs, statics = args, ()
-    else:
-        inputs, statics = args[: op.arity], args[op.arity :]
-    if op.folds and len(args) > 2:
-        inputs, statics = args, ()
+    taken = len(args) if op.variadic or op.folds else op.arity
+    inputs, statics = args[:taken], args[taken:]
     if len(inputs) < op.arity or (op.variadic and not inputs) or (statics and all(s.by_name for s in op.statics)):
         wrong_count(parser, op, name, len(args), at)
     given = positional_statics(parser, op, statics, at) if statics else {}
@@ -159,7 +157,7 @@ def check_statics(parser: Expressions, op: Op, given: dict[str, Any], at: int) -
                 parser.fail("value", f"{op.name}: a size must be a whole number from 0, not {size}", at)
 
 
-def wrong_count(parser: Expressions, op: Op, name: str, count: int, at: int) -> Any:
+def wrong_count(parser: Expressions, op: Op, name: str, count: int, at: int) -> NoReturn:
     """Refuse a call with the wrong number of arguments."""
     wanted = op.arity + sum(static.default is None and not static.by_name for static in op.statics)
     signature = op.signature.replace(";", ",").strip(", ").replace("*, ", "").replace(", seed=0", "")
@@ -179,8 +177,6 @@ def powered_call(parser: Expressions, word: str, k: int) -> bool:
         if parts and parts.negative:
             refusals.inverse_or_reciprocal(parser, word, k, at + 1)
         parser.called.setdefault(word, k)
-        from .expressions import Open
-
         bracket = Open("call", at + 1, len(parser.operands), parser.starts[k], word)
         bracket.power = at
         parser.k = at + 1
@@ -233,8 +229,8 @@ def new_axis(parser: Expressions) -> bool:
 def no_operand(parser: Expressions, word: str) -> bool:
     """A token that starts no operand: part of a slice, or an error."""
     top = parser.stack[-1] if parser.stack else None
+    bracket: Any = top
     if getattr(top, "kind", "") == "index":
-        bracket: Open = top
         if word == ":":
             bracket.slice = [*(bracket.slice or []), None]
             parser.k += 1

@@ -13,7 +13,7 @@ _SPELLINGS = {
     "μ": "µ",
     " ": "\u00a0\u2007\u202f\u2009\u200a\u2002\u2003\u3000\ufeff",
 }
-_TRANSLATION = {ord(c): plain for plain, variants in _SPELLINGS.items() for c in variants}
+_TRANSLATION: dict[int, str | int] = {ord(c): plain for plain, variants in _SPELLINGS.items() for c in variants}
 _TRANSLATION |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms of ASCII
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 from ..errors import ChainruleError, Span, did_you_mean
 from ..graph import INPUT, LEAF, Graph, Value
-from ..ops import CONSTANTS, TABLE
+from ..ops import CONSTANTS
+from ..ops.arithmetic import identity
+from ..ops.arrays import const
 from . import refusals
 from .characters import END, GRAMMAR_WORDS, canonical_name, is_name
 from .expressions import Expressions
@@ -142,7 +144,9 @@ class _Program(Expressions):
                 self.fail("syntax", "what stands before '=' is not a name", start, hint=hint)
             self.fail("syntax", "a second '=' in one statement", k, hint="part statements with ';', compare with '=='")
         if word == ",":
-            self.fail("syntax", "a comma outside brackets", k, hint="part statements with ';'; values follow a bar: | x=2")
+            self.fail(
+                "syntax", "a comma outside brackets", k, hint="part statements with ';'; values follow a bar: | x=2"
+            )
         if word == ":":
             self.fail("syntax", "':' outside brackets", k, hint="shapes follow the bar: … | x: 3")
 
@@ -153,11 +157,11 @@ class _Program(Expressions):
         made = graph.nodes[node]
         span = (self.starts[k], self.end)
         if made.constant:
-            frozen = made.op is TABLE["const"]
+            frozen = made.op is const
             node = graph.append(LEAF, made.args if frozen else (node,), span)
             graph.nodes[node].frozen = frozen
         elif node < mark or made.is_leaf:
-            node = graph.append(TABLE["identity"], (node,), span)
+            node = graph.append(identity, (node,), span)
         graph.give_name(name, node)
         self.known[name] = self.known[self.words[k]] = node
 
@@ -168,7 +172,7 @@ class _Program(Expressions):
         graph = self.graph
         made = graph.nodes[node]
         if node < mark or made.is_leaf or made.value is not None or made.op.name in CONSTANTS:
-            node = graph.append(TABLE["identity"], (node,), made.span)
+            node = graph.append(identity, (node,), made.span)
         graph.output = graph.last = node
         if name is not None:
             graph.give_name(name, node)

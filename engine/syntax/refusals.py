@@ -9,7 +9,8 @@ from ..ops import CALLS, TABLE
 from .characters import END, is_name, is_number, is_superscript
 
 if TYPE_CHECKING:
-    from .expressions import Expressions, Open, Waiting
+    from .expressions import Expressions
+    from .pending import Open, Waiting
 
 
 def _text(parser: Expressions, start: int, end: int) -> str:
@@ -146,7 +147,9 @@ def unfinished(parser: Expressions, waiting: Any) -> NoReturn:
 def extra_bracket(parser: Expressions, k: int) -> NoReturn:
     """`x+1)`."""
     mark = parser.words[k]
-    parser.fail("syntax", f"'{mark}' closes nothing", k, hint=f"remove it, or add '{'(' if mark == ')' else '['}' before")
+    parser.fail(
+        "syntax", f"'{mark}' closes nothing", k, hint=f"remove it, or add '{'(' if mark == ')' else '['}' before"
+    )
 
 
 def wrong_bracket(parser: Expressions, bracket: Open, k: int) -> NoReturn:
@@ -186,7 +189,9 @@ def no_operand(parser: Expressions, word: str, k: int) -> NoReturn:
     if word == ",":
         parser.fail("syntax", "an operand is missing before ','", k)
     if is_superscript(word) or word in ("*", "/", "^", "**", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="):
-        where = f"between '{before}' and '{word}'" if before and before not in ("(", "[", ";", "\n") else f"before '{word}'"
+        where = (
+            f"between '{before}' and '{word}'" if before and before not in ("(", "[", ";", "\n") else f"before '{word}'"
+        )
         parser.fail("syntax", f"an operand is missing {where}", k)
     unexpected(parser, word, k)
 

@@ -1,0 +1,111 @@
+"""Operands: numbers, names, signs, and what opens a bracket."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..ops import CALLS
+from ..ops.arithmetic import NOT, SIGN, mul, neg, not_
+from ..ops.elementary import cbrt, sqrt
+from . import calls, refusals
+from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
+from .pending import ROOT, Open, Waiting
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+# What may stand before an operand; a plus sign does nothing.
+PREFIXES = {"-": neg, "+": None, "not": not_, "√": sqrt, "∛": cbrt}
+
+
+def read(parser: Expressions, word: str) -> bool:
+    """Read a token where an operand is wanted; whether one is wanted still."""
+    k = parser.k
+    if is_number(word):
+        parser.push(number(parser, word, k), k)
+        return False
+    if word in PREFIXES:
+        _prefix(parser, word, k)
+        return True
+    if word == "(":
+        parser.open(Open("group", k, len(parser.operands), parser.starts[k]))
+        return True
+    if word == "[":
+        parser.open(Open("list", k, len(parser.operands), parser.starts[k]))
+        return parser.words[parser.k] != "]" or parser.close("]")
+    if word == "\n" and parser.brackets:
+        parser.k += 1
+        return True
+    if is_name(word) and word not in GRAMMAR_WORDS:
+        return _name_or_call(parser, word, k)
+    if word == "∞":
+        parser.push(parser.named("inf", k), k)
+        return False
+    return calls.no_operand(parser, word)
+
+
+def number(parser: Expressions, word: str, k: int) -> int:
+    """The node of a number."""
+    following = parser.words[k + 1]
+    joined = parser.starts[k + 1] == parser.starts[k] + len(word)
+    if joined and (word.endswith(".") and (is_name(following) or following == ".T")):
+        refusals.point_before_name(parser, k)
+    if joined and word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
+        refusals.other_base(parser, k)
+    value = float(word)
+    if math.isinf(value):
+        parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
+    node = parser.graph.number(value, (parser.starts[k], parser.starts[k] + len(word)))
+    parser.known[word] = node
+    return node
+
+
+def exponent(parser: Expressions, word: str, k: int) -> int:
+    """The node of a raised exponent."""
+    parts = read_superscript(word)
+    if parts is None:
+        parser.fail("syntax", f"{word} is not an exponent", k, hint="write ^( … )")
+    span = (parser.starts[k], parser.starts[k] + len(word))
+    node = parser.graph.number(float(parts.digits), span) if parts.digits else None
+    if parts.letter:
+        n = parser.known.get("n")
+        n = parser.named("n", k) if n is None else n
+        node = n if node is None else parser.graph.append(mul, (node, n), span)
+    assert node is not None
+    return parser.graph.append(neg, (node,), span) if parts.negative else node
+
+
+def _prefix(parser: Expressions, word: str, k: int) -> None:
+    """Read a sign, `not` or a root sign."""
+    op = PREFIXES[word]
+    level = SIGN if op is None else op.level or ROOT
+    if level == NOT and parser.stack and parser.stack[-1].level > NOT:
+        parser.fail("syntax", "'not' binds looser than the operator before it", k, hint="put brackets: (not …)")
+    if parser.stack and parser.stack[-1].level == ROOT:
+        parser.fail("syntax", "a root sign stands before a number, a name or a bracket", k, hint=f"write {word}( … )")
+    parser.stack.append(Waiting(level, op, k, prefix=True, word=word))
+    parser.k += 1
+
+
+def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
+    """Read a name: a function that is called, a constant, or an input; whether an operand is wanted still."""
+    following = parser.words[k + 1]
+    if following == "=" and parser.stack and isinstance(parser.stack[-1], Open) and parser.stack[-1].kind == "call":
+        return calls.keyword(parser, word, k)
+    if word in CALLS:
+        if following == "(":
+            parser.called.setdefault(word, k)
+            parser.k += 1
+            parser.open(Open("call", k + 1, len(parser.operands), parser.starts[k], word))
+            return parser.words[parser.k] != ")" or parser.close(")")
+        if following in ("^", "**") or is_superscript(following):
+            opened = calls.powered_call(parser, word, k)
+            if opened:
+                return True
+        if (is_name(following) and following not in GRAMMAR_WORDS) or is_number(following):
+            refusals.bracketless_call(parser, k)
+    if word == "None" and parser.stack and getattr(parser.stack[-1], "kind", "") == "index":
+        return calls.new_axis(parser)
+    parser.push(parser.named(word, k), k)
+    return False
