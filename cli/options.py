@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,7 +65,7 @@ def read_source(words: tuple[str, ...], file: str | None) -> tuple[str, tuple[st
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`: UTF-8, with or without a byte order mark."""
     try:
-        data = click.get_binary_stream("stdin").read() if path == "-" else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ChainruleError("file", f"{path} cannot be read: {error.strerror}") from error
     try:

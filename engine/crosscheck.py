@@ -43,7 +43,7 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
     )
     unsure = {name for note in analysis.notes for name in note.undifferentiable}
     spreads = {}
-    if finite and point is not None and analysis.gradients:
+    if point is not None and any(found.value for found in answer.elements.values()):
         start = 1.0 if analysis.cotangent is None else analysis.cotangent
         spreads = spread(program, point, analysis.gradients, start)
     checks = []

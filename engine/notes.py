@@ -56,6 +56,8 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, names: Sequ
 
 
 def _finite(value: Any) -> bool:
+    if type(value) is float:
+        return math.isfinite(value)
     return bool(np.all(np.isfinite(value)))
 
 
