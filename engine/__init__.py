@@ -11,14 +11,22 @@ if __name__ == "engine":
     raise ImportError("this package is imported as 'chainrule' (after pip install), not as 'engine'")
 
 from . import ops as _ops
+from .creation import arange, eye, linspace, manual_seed, ones, rand, randn, zeros
 from .errors import ChainruleError, Span
+from .functional import backward, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .graph import Graph, Node
+from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .program import Program, Run, parse
 from .syntax import parse_value
 from .tensors import Tensor, tensor
 
 __version__ = "0.1.0"
-__all__ = ["ChainruleError", "Graph", "Node", "Program", "Run", "Span", "Tensor", "parse", "parse_value", "tensor"]
+__all__ = [
+    "ChainruleError", "Graph", "Node", "Program", "Run", "Span", "Tensor", "arange", "backward", "detect_anomaly",
+    "enable_grad", "eye", "grad", "hessian", "hvp", "is_grad_enabled", "jacobian", "jvp", "linspace", "manual_seed",
+    "no_grad", "ones", "parse", "parse_value", "rand", "randn", "set_grad_enabled", "tensor", "value_and_grad", "vjp",
+    "zeros",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

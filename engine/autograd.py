@@ -1,4 +1,4 @@
-"""Backward: the graph that Tensors recorded, walked from an output to the leaves.
+"""Backward: the graph that Tensors recorded, walked from outputs to leaves.
 
 Each operation on a Tensor that requires a gradient leaves a `Function`: its rule, what the rule needs, and edges to the
 Functions of its inputs. A leaf's edge ends in `AccumulateGrad`. Backward visits every Function once, the youngest
@@ -8,64 +8,85 @@ first: an operation is younger than its inputs, so by then all its cotangents ha
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import ChainruleError
-from .evaluate import cotangent_of
-from .ops import Op
+from .evaluate import cotangent_of, scalar_cotangent
+from .modes import anomaly, users_line
+from .ops import Op, shape_text
+from .ops.base import quietly
 
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-_ages = count()
+_next_age = count().__next__
+Hook = Callable[["Tensor"], "Tensor | None"]
 
 
 class Function:
-    """One operation of the recorded graph.
+    """One operation of the recorded graph: the graph's node on the way back."""
 
-    `next_functions` are its edges, as PyTorch has them: (function, 0) for each input, (None, 0) where nothing flows.
-    """
+    __slots__ = (
+        "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "raw", "retain", "versions", "xs",
+    )  # fmt: skip
 
-    __slots__ = ("__weakref__", "_name", "age", "edges", "op", "output", "retain", "saved")
-
-    def __init__(self, op: Op, xs: Sequence[Any], edges: tuple[Edge, ...], output: Tensor) -> None:
+    def __init__(self, op: Op, xs: tuple[Any, ...], raw: list[Any], edges: list[Edge], output: Any) -> None:
         self.op = op
-        self.saved: Sequence[Any] | None = xs
+        self.xs: tuple[Any, ...] | None = xs  # the inputs, Tensors among them; None once they were let go
+        self.raw = raw  # their values
         self.edges = edges
-        self.age = next(_ages)
-        self.output: Any = output._data
+        self.output = output
+        self.age = _next_age()
         self.retain: weakref.ref[Tensor] | None = None
-        self._name = op.backward_name(*xs)
+        self.hooks: list[Hook] | None = None
+        self.changed: tuple[int, str | None] | None = None  # the output was modified in place: its version, and where
+        self.versions: list[int] | None = None  # of the inputs when they were saved, where any was modified before
+        self.made_at: str | None = None
+        self._name = op.backward_name(*xs) if callable(op.grad_fn) else None
 
     def name(self) -> str:
         """PyTorch's name of it: MulBackward0."""
-        return self._name
+        return self._name or self.op.backward_name()
 
     @property
-    def next_functions(self) -> tuple[tuple[Function | AccumulateGrad | None, int], ...]:
-        """The functions of the inputs, down to `AccumulateGrad`."""
+    def next_functions(self) -> tuple[tuple[Edge, int], ...]:
+        """Its edges, as PyTorch has them: (function, 0) for each input, (None, 0) where nothing flows."""
         return tuple((edge, 0) for edge in self.edges)
 
     def target(self) -> Tensor | None:
         """The tensor that keeps the cotangent, if one asked to (`retain_grad`) and still lives."""
         return self.retain() if self.retain is not None else None
 
+    def let_go(self) -> None:
+        """Forget the values that the rules needed; a function that needed none can run again."""
+        if not self.op.saves_nothing:
+            self.xs = None
+            self.raw = []
+            self.output = None
+
     def __repr__(self) -> str:
-        return f"<{self._name} object>"
+        return f"<{self.name()} object>"
 
 
 class AccumulateGrad:
     """The end of an edge at a leaf: what arrives is added to the leaf's `grad`."""
 
-    __slots__ = ("age", "variable")
+    __slots__ = ("_variable", "age", "hooks", "post_hooks")
 
     def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
+        self._variable = weakref.ref(variable)
         self.age = -1  # older than any operation
+        self.hooks: list[Hook] | None = None
+        self.post_hooks: list[Callable[[Tensor], None]] | None = None
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf; None when it is gone."""
+        return self._variable()
 
     def name(self) -> str:
         """PyTorch's name of it."""
@@ -76,9 +97,9 @@ class AccumulateGrad:
         """Nothing: a leaf has no inputs."""
         return ()
 
-    def target(self) -> Tensor:
+    def target(self) -> Tensor | None:
         """The leaf."""
-        return self.variable
+        return self._variable()
 
     def __repr__(self) -> str:
         return "<AccumulateGrad object>"
@@ -89,60 +110,174 @@ Edge = Function | AccumulateGrad | None
 
 def reachable(roots: Iterable[Edge]) -> list[Function | AccumulateGrad]:
     """All functions below `roots`, the youngest first: an order in which every one comes before its inputs."""
-    seen: set[int] = set()
-    found: list[Function | AccumulateGrad] = []
-    stack = [root for root in roots if root is not None]
-    while stack:
-        function = stack.pop()
-        if id(function) in seen:
-            continue
-        seen.add(id(function))
-        found.append(function)
-        if isinstance(function, Function):
-            stack.extend(edge for edge in function.edges if edge is not None and id(edge) not in seen)
-    found.sort(key=lambda function: -function.age)
+    seen = {root for root in roots if root is not None}
+    found = list(seen)
+    for function in found:  # grows while it is read
+        if type(function) is Function:
+            for edge in function.edges:
+                if edge is not None and edge not in seen:
+                    seen.add(edge)
+                    found.append(edge)
+    found.sort(key=_age, reverse=True)
     return found
 
 
+def _age(function: Function | AccumulateGrad) -> int:
+    return function.age
+
+
+def leading_to(order: Sequence[Function | AccumulateGrad], ends: Collection[Edge]) -> set[Function | AccumulateGrad]:
+    """Those functions of `order` from which one of `ends` can be reached."""
+    needed: set[Function | AccumulateGrad] = set()
+    for function in reversed(order):
+        if function in ends or (type(function) is Function and any(edge in needed for edge in function.edges)):
+            needed.add(function)
+    return needed
+
+
 def run_backward(
-    starts: Sequence[tuple[Edge, Any]], *, retain_graph: bool, create_graph: bool
-) -> list[tuple[Function | AccumulateGrad, Any]]:
-    """Carry cotangents from `starts`, pairs of a function and the cotangent of its output, to all leaves.
+    starts: Sequence[tuple[Edge, Any]],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    ends: Collection[Edge] | None = None,
+    accumulate: bool = True,
+) -> dict[Edge, Any]:
+    """Carry cotangents from `starts`, pairs of a function and the cotangent of its output, towards the leaves.
 
-    Returns each visited function with its whole cotangent (a number, an array, or a Tensor with `create_graph`).
-    Without `retain_graph` what the functions saved is let go. Raises `ChainruleError` of kind `grad`.
+    A cotangent is a number, an array, or with `create_graph` a Tensor. With `ends` only what leads to them is visited,
+    and their cotangents are returned. With `accumulate` what arrives at leaves (and at tensors that retain their
+    gradient) is added to their `grad`. Without `retain_graph` what the functions saved is let go.
+    Raises `ChainruleError` of kind `grad`.
     """
-    from .tensors import wrap
-
-    arrived: dict[int, Any] = {}
+    arrived: dict[Edge, Any] = {}
     for function, cotangent in starts:
-        before = arrived.get(id(function))
-        arrived[id(function)] = cotangent if before is None else before + cotangent
-    done: list[tuple[Function | AccumulateGrad, Any]] = []
-    with np.errstate(all="ignore"):
-        for function in reachable(edge for edge, _ in starts):
-            g = arrived.pop(id(function), None)
-            if g is None:
+        before = arrived.get(function)
+        arrived[function] = cotangent if before is None else before + cotangent
+    order = reachable(edge for edge, _ in starts)
+    needed = None if ends is None else leading_to(order, ends)
+    found: dict[Edge, Any] = {}
+    with quietly():
+        for function in order:
+            g = arrived.pop(function, None)
+            if g is None or (needed is not None and function not in needed):
                 continue
-            done.append((function, g))
-            if isinstance(function, AccumulateGrad):
-                continue
-            if function.saved is None:
-                raise ChainruleError(
-                    "grad",
-                    "Trying to backward through the graph a second time",
-                    hint="the values it saved were let go; call the first backward with retain_graph=True",
-                )
-            xs, y = function.saved, function.output
-            if create_graph:
-                y = wrap(y, function)
-            else:
-                xs = [getattr(x, "_data", x) for x in xs]
-            for n, edge in enumerate(function.edges):
-                if edge is not None and (c := cotangent_of(function.op, n, g, y, xs)) is not None:
-                    before = arrived.get(id(edge))
-                    arrived[id(edge)] = c if before is None else before + c
-            if not retain_graph:
-                function.saved = None
-                function.output = None
-    return done
+            if function.hooks is not None:
+                g = _through_hooks(function.hooks, g, create_graph)
+            if ends is not None and function in ends:
+                found[function] = g
+            if accumulate and (type(function) is AccumulateGrad or function.retain is not None):
+                if ends is None or function in ends or type(function) is Function:
+                    _keep(function, g)
+            if type(function) is Function:
+                _step(function, g, arrived, create_graph)
+                if not retain_graph:
+                    function.let_go()
+    return found
+
+
+def _step(function: Function, g: Any, arrived: dict[Edge, Any], create_graph: bool) -> None:
+    """Hand the cotangent of a function on to its inputs."""
+    xs, op, y = function.xs, function.op, function.output
+    if xs is None:
+        raise ChainruleError(
+            "grad",
+            "Trying to backward through the graph a second time",
+            hint="what it saved was let go; call the first backward with retain_graph=True",
+        )
+    values: Sequence[Any] = function.raw
+    if create_graph:
+        from .tensors import Tensor
+
+        values, y = xs, Tensor(y, function)
+        cotangent = cotangent_of
+    else:
+        cotangent = scalar_cotangent if type(g) is float and type(y) is float else cotangent_of
+    suspect = function.changed is not None
+    for x in xs:
+        if getattr(x, "_storage", None) is not None:
+            suspect = True
+    for n, edge in enumerate(function.edges):
+        if edge is None:
+            continue
+        if suspect:
+            _check_versions(function, n, xs)
+        c = cotangent(op, n, g, y, values)
+        if c is None:
+            continue
+        if anomaly.enabled:
+            _check_finite(function, n, c)
+        before = arrived.get(edge)
+        arrived[edge] = c if before is None else before + c
+
+
+def _keep(function: Function | AccumulateGrad, g: Any) -> None:
+    """Add a cotangent to the `grad` of the tensor that wants it."""
+    from .tensors import Tensor
+
+    target = function.target()
+    if target is None:
+        return
+    made = g if isinstance(g, Tensor) else Tensor(g)
+    target._grad = made if target._grad is None else target._grad + made
+    if type(function) is AccumulateGrad and function.post_hooks:
+        for hook in list(function.post_hooks):
+            hook(target)
+
+
+def _through_hooks(hooks: list[Hook], g: Any, create_graph: bool) -> Any:
+    """The cotangent after the hooks, each of which may replace it."""
+    from .tensors import Tensor
+
+    current = g if isinstance(g, Tensor) else Tensor(g)
+    for hook in list(hooks):
+        replaced = hook(current)
+        if replaced is not None:
+            current = replaced if isinstance(replaced, Tensor) else Tensor(np.asarray(replaced, dtype=float)[()])
+    return current if create_graph else current._data
+
+
+# --- what may have gone wrong since forward ---------------------------------------------------------------------------
+
+
+def _check_versions(function: Function, n: int, xs: Sequence[Any]) -> None:
+    """Refuse a rule whose saved values were modified in place after they were saved."""
+    for saved in function.op.saves(n):
+        if saved == "y":
+            if function.changed is not None:
+                _modified(function, function.output, function.name(), *function.changed, 0)
+            continue
+        x = xs[saved]
+        storage = getattr(x, "_storage", None)
+        before = function.versions[saved] if function.versions is not None else 0
+        if storage is not None and storage.version != before:
+            producer = x.grad_fn.name() if x.grad_fn is not None else "a leaf"
+            _modified(function, x._data, producer, storage.version, storage.where, before)
+
+
+def _modified(function: Function, data: Any, producer: str, version: int, where: str | None, before: int) -> None:
+    raise ChainruleError(
+        "grad",
+        "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of "
+        f"shape {shape_text(np.shape(data))}, the output of {producer}, is at version {version}; "
+        f"{function.name()} saved version {before}",
+        hint=(f"it was modified at {where}; " if where else "")
+        + "make a new tensor there instead: y = y + 1, not y += 1",
+    )
+
+
+def _check_finite(function: Function, n: int, c: Any) -> None:
+    """With `detect_anomaly`: name the function and the user's line that made the first nan (or inf)."""
+    values = getattr(c, "_data", c)
+    kind = "nan" if np.any(np.isnan(values)) else "inf" if anomaly.infinite and np.any(np.isinf(values)) else None
+    if kind is not None:
+        raise ChainruleError(
+            "grad",
+            f"Function '{function.name()}' returned {kind} values in its {n}th output.",
+            hint=f"the operation was made at {function.made_at}" if function.made_at else None,
+        )
+
+
+def note_origin(function: Function) -> None:
+    """With `detect_anomaly`: remember the user's line that makes an operation."""
+    function.made_at = users_line()

@@ -15,7 +15,7 @@ class Span:
     end: int
 
 
-class ChainruleError(Exception):
+class ChainruleError(RuntimeError):
     """An error that a user can cause, with the place and the mend.
 
     `kind` is one word for programs (`syntax`, `name`, `missing`, `value`, `shape`, `grad`, `limit`, `file`);

@@ -16,7 +16,7 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, Graph, Node, Value
 from .ops import Op, Traced, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN
+from .ops.base import ARITHMETIC, PLAIN, quietly
 
 
 def value_and_grad(
@@ -160,7 +160,7 @@ def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[V
 
 def _array_forward(graph: Graph, nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
     tape: list[Any] = []
-    with np.errstate(all="ignore"):
+    with quietly():
         for i, node in enumerate(nodes):
             if node.value is not None:
                 tape.append(node.value)
@@ -224,7 +224,7 @@ def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
     adjoints: list[Any] = [None] * len(tape)
     adjoints[graph.output] = cotangent
     step = _scalar_step if type(cotangent) is float and all(type(v) in PLAIN for v in tape) else _array_step
-    with np.errstate(all="ignore"):
+    with quietly():
         for i in range(graph.output, -1, -1):
             g = adjoints[i]
             if g is None:
@@ -239,40 +239,36 @@ def _scalar_step(
     nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]
 ) -> None:
     """Hand the cotangent `g` of a node on to its inputs, all of them floats."""
-    if g == 0:
-        return  # a zero cotangent contributes exactly zero
-    op, args = node.op, node.args
-    xs = [tape[j] for j in args]
-    rules = op.partials
-    for n, j in enumerate(args):
-        if nodes[j].constant:
+    xs = [tape[j] for j in node.args]
+    for n, j in enumerate(node.args):
+        if nodes[j].constant or (c := scalar_cotangent(node.op, n, g, y, xs)) is None:
             continue
-        if rules is None:
-            c = _scalar_vjp(op, n, g, y, xs)
-        else:
-            d = rules[n]
-            if d is None:
-                continue
-            if type(d) is int:
-                c = g * d
-            else:
-                try:
-                    c = g * d(y, *xs)  # type: ignore[operator]
-                except ARITHMETIC:  # nan and inf are NumPy's to give
-                    c = float(g * d(np.float64(y), *map(np.float64, xs)))  # type: ignore[operator]
-        if c is not None:
-            before = adjoints[j]
-            adjoints[j] = c if before is None else before + c
+        before = adjoints[j]
+        adjoints[j] = c if before is None else before + c
 
 
-def _scalar_vjp(op: Op, n: int, g: float, y: float, xs: Sequence[float]) -> float | None:
-    vjp = op.vjp(n)
-    if vjp is None:
+def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) -> float | None:
+    """The cotangent of input `n` where all are plain numbers; None where no gradient flows."""
+    rules = op.partials
+    if rules is None:
+        vjp = op.vjp(n)
+        if vjp is None:
+            return None
+        try:
+            return float(vjp(g, y, *xs))
+        except ARITHMETIC:
+            return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
+    d: Any = rules[n]
+    if type(d) is int:
+        return g * d
+    if d is None:
         return None
+    if g == 0:
+        return 0.0  # a zero cotangent contributes exactly zero
     try:
-        return float(vjp(g, y, *xs))
-    except ARITHMETIC:
-        return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
+        return g * d(y, *xs)  # type: ignore[no-any-return]
+    except ARITHMETIC:  # nan and inf are NumPy's to give
+        return float(g * d(np.float64(y), *map(np.float64, xs)))
 
 
 def _array_step(nodes: Sequence[Node], node: Node, g: Any, y: Any, tape: Sequence[Any], adjoints: list[Any]) -> None:
@@ -295,7 +291,11 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     if not traced and type(y) in PLAIN:
         xs, y, g = [np.float64(v) if type(v) in PLAIN else v for v in xs], np.float64(y), np.float64(g)
     c = vjp(g, y, *xs)
-    return c if np.shape(c) == np.shape(x) else sum_like(c, x)
+    return c if _shape(c) == _shape(x) else sum_like(c, x)
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return x.shape if type(x) is np.ndarray else np.shape(x)
 
 
 def _plain(value: Any) -> Value:

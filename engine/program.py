@@ -54,7 +54,9 @@ class Program(Graph):
                 given = self.constant_value(node.args[0]) if node.args else 0.0  # 0 where the output needs no value
             if isinstance(given, Tensor):
                 return given
-            return Tensor(as_value(given, f"the value of {node.name}"), not node.frozen and node.name not in frozen)
+            made = Tensor(as_value(given, f"the value of {node.name}"))
+            made.requires_grad = not node.frozen and node.name not in frozen
+            return made
 
         tape = trace_forward(self, leaf)
         if not isinstance(tape[self.output], Tensor):

@@ -1,56 +1,63 @@
 """Tensor: a value that records what is done to it, with PyTorch's semantics.
 
->>> x = tensor(3.0, requires_grad=True)
->>> y = x * x
->>> y.backward()
->>> x.grad
-tensor(6.)
+    >>> x = tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor(6.)
+
+What a tensor is and does is here; `autograd` walks the recorded graph, `inplace` changes tensors in place, `arrays`
+answers NumPy.
 """
 
 from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .autograd import AccumulateGrad, Edge, Function, run_backward
+from .autograd import AccumulateGrad, Edge, Function, Hook, note_origin, run_backward
 from .errors import ChainruleError
-from .evaluate import as_value, start_shape_check
-from .graph import Value
-from .ops import Op, Traced, shape_text
+from .evaluate import start_shape_check
+from .inplace import InPlace
+from .modes import anomaly, grad_mode
+from .numpy_protocol import NumpyProtocol
+from .ops import CALLS, Op, Traced, shape_text
+from .ops.arithmetic import COMPARISON
+from .ops.arrays import transpose
+from .ops.base import ARITHMETIC
 
 
-class Tensor(Traced):
-    """A number or an array of float64 that may require a gradient.
+class Tensor(InPlace, NumpyProtocol, Traced):
+    """A number or an array that may require a gradient; made by `tensor`, or by an operation on tensors.
 
     A tensor made by the user is a leaf; one made by an operation on tensors that require a gradient has a `grad_fn`.
-    `grad` is None until `backward` has run, then a tensor of the same shape.
+    Functions of the table are methods: `x.sum()`, `x.norm()`; with an underscore they work in place: `x.exp_()`.
     """
 
-    __slots__ = ("__weakref__", "_accumulate", "_data", "_grad", "_requires_grad", "_retains", "grad_fn")
+    __slots__ = ("__weakref__", "_data", "_edge", "_grad", "_storage")
 
-    def __init__(self, data: Value, requires_grad: bool = False, grad_fn: Function | None = None) -> None:
+    def __init__(self, data: Any, edge: Edge = None) -> None:
         self._data = data
-        self._requires_grad = requires_grad
-        self.grad_fn = grad_fn
+        self._edge = edge
         self._grad: Tensor | None = None
-        self._retains = False
-        self._accumulate: AccumulateGrad | None = None
+        self._storage = None
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes; () for a scalar."""
-        return np.shape(self._data)
+        return () if type(self._data) is float else np.shape(self._data)
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return np.ndim(self._data)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -58,19 +65,56 @@ class Tensor(Traced):
         return int(np.size(self._data))
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of its elements: float64 unless asked otherwise."""
+        return np.asarray(self._data).dtype
+
+    @property
+    def T(self) -> Tensor:
+        """The axes in reverse order."""
+        made: Tensor = transpose(self)
+        return made
+
+    @property
     def requires_grad(self) -> bool:
-        """Whether a gradient is recorded for it."""
-        return self._requires_grad
+        """Whether operations on it are recorded, and backward leaves a gradient. It may be set on leaves."""
+        return self._edge is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if self.grad_fn is not None:
+            if not wanted:
+                raise ChainruleError(
+                    "grad",
+                    "you can only change requires_grad flags of leaf variables.",
+                    hint="for the same values without a gradient use detach()",
+                )
+            return
+        if wanted:
+            check_floating(self.dtype)
+        if wanted != self.requires_grad:
+            self._edge = AccumulateGrad(self) if wanted else None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Function | None:
+        """The function that made it, or None for a leaf."""
+        edge = self._edge
+        return edge if type(edge) is Function else None
 
     @property
     def is_leaf(self) -> bool:
         """Whether it was made by the user, or by operations that record nothing."""
-        return self.grad_fn is None
+        return type(self._edge) is not Function
 
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on a tensor that is no leaf."""
-        return self._retains
+        return type(self._edge) is Function and self._edge.target() is self
 
     @property
     def grad(self) -> Tensor | None:
@@ -78,7 +122,7 @@ class Tensor(Traced):
 
         Reading it on a tensor that is neither a leaf nor retained gives None, with a warning.
         """
-        if self.grad_fn is not None and not self._retains:
+        if self._grad is None and type(self._edge) is Function and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. It stays None: "
                 "call .retain_grad() on it before backward().",
@@ -88,112 +132,297 @@ class Tensor(Traced):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if value is not None and value.shape != self.shape:
+            raise ChainruleError(
+                "shape", f"a gradient of shape {shape_text(value.shape)} for a tensor of {shape_text(self.shape)}"
+            )
         self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The values alone: a tensor without a gradient that shares them. Assigning it replaces the values."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.replace_data(value._data if isinstance(value, Tensor) else as_data(value, None))
 
     def item(self) -> float:
         """The number in a tensor of one element."""
         if self.size != 1:
             raise ChainruleError("shape", f"item() needs one element; this tensor has shape {shape_text(self.shape)}")
-        return float(np.asarray(self._data).reshape(())[()])
+        found: float = np.asarray(self._data).reshape(()).item()
+        return found
 
     def numpy(self) -> npt.NDArray[Any]:
-        """The values as an array of NumPy."""
-        if self._requires_grad:
+        """The values as an array of NumPy (a copy)."""
+        if self.requires_grad:
             raise ChainruleError(
                 "grad",
-                "Can't call numpy() on Tensor that requires grad",
-                hint="call detach().numpy(): it has no gradient",
+                "Can't call numpy() on Tensor that requires grad.",
+                hint="use detach().numpy(): it has no gradient",
             )
-        return np.asarray(self._data)
+        return np.array(self._data)
+
+    def tolist(self) -> Any:
+        """The values as a number or nested lists."""
+        return np.asarray(self._data).tolist()
 
     def __repr__(self) -> str:
-        text = _values_text(self._data)
+        text = values_text(self._data)
+        dtype = self.dtype
+        if dtype not in (np.float64, np.int64, np.bool_):
+            text += f", dtype={dtype}"
         if self.grad_fn is not None:
             return f"tensor({text}, grad_fn=<{self.grad_fn.name()}>)"
-        return f"tensor({text}, requires_grad=True)" if self._requires_grad else f"tensor({text})"
+        return f"tensor({text}, requires_grad=True)" if self.requires_grad else f"tensor({text})"
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Tensor:
         """Compute `op` and, where a gradient can flow, record it."""
-        data = op.compute(*[x._data if isinstance(x, Tensor) else x for x in xs])
-        edges = [x.edge if isinstance(x, Tensor) and op.vjp(n) is not None else None for n, x in enumerate(xs)]
-        if all(edge is None for edge in edges):
-            return Tensor(data)
-        result = Tensor(data, True)
-        result.grad_fn = Function(op, xs, tuple(edges), result)
-        return result
-
-    @property
-    def edge(self) -> Edge:
-        """Where the cotangent of this tensor goes: its function, its accumulator, or nowhere."""
-        if not self._requires_grad:
-            return None
-        if self.grad_fn is not None:
-            return self.grad_fn
-        if self._accumulate is None:
-            self._accumulate = AccumulateGrad(self)
-        return self._accumulate
+        raw: list[Any] = []
+        edges: list[Edge] = []
+        flows = False
+        plain = op.scalar is not None
+        for n, x in enumerate(xs):
+            if isinstance(x, Tensor):
+                value, edge = x._data, x._edge
+                if edge is not None and op.vjp(n) is not None:
+                    flows = True
+                    edges.append(edge)
+                else:
+                    edges.append(None)
+            else:
+                value = x
+                edges.append(None)
+            if type(value) is not float and type(value) is not int:
+                plain = False
+            raw.append(value)
+        if plain:
+            try:
+                y = op.scalar(*raw)  # type: ignore[misc]
+            except ARITHMETIC:
+                y = op.compute(*raw)
+        else:
+            y = op.compute(*raw)
+        if not flows or not grad_mode.enabled:
+            return Tensor(y)
+        function = Function(op, xs, raw, edges, y)
+        if anomaly.enabled:
+            note_origin(function)
+        for x in xs:
+            if isinstance(x, Tensor) and x._storage is not None:
+                function.versions = [getattr(getattr(v, "_storage", None), "version", 0) for v in xs]
+                break
+        return Tensor(y, function)
 
     def detach(self) -> Tensor:
-        """The same values as a leaf that requires no gradient."""
-        return Tensor(self._data)
+        """A leaf without a gradient that shares the values: changed in place, both change."""
+        made = Tensor(self._data)
+        self.share_with(made)
+        return made
 
     def retain_grad(self) -> None:
         """Ask that backward keep the gradient of this tensor although it is no leaf."""
-        if not self._requires_grad:
+        if not self.requires_grad:
             raise ChainruleError("grad", "can't retain_grad on Tensor that has requires_grad=False")
-        if self.grad_fn is not None and not self._retains:
-            self._retains = True
-            self.grad_fn.retain = weakref.ref(self)
+        if type(self._edge) is Function:
+            self._edge.retain = weakref.ref(self)
 
-    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+    def register_hook(self, hook: Hook) -> RemovableHook:
+        """Call `hook` with this tensor's gradient when backward computes it; what it returns (unless None) replaces it."""
+        if self._edge is None:
+            raise ChainruleError("grad", "cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge.hooks is None:
+            self._edge.hooks = []
+        return RemovableHook(self._edge.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHook:
+        """Call `hook` with this leaf after backward has added to its `grad`."""
+        if type(self._edge) is not AccumulateGrad:
+            raise ChainruleError("grad", "post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._edge.post_hooks is None:
+            self._edge.post_hooks = []
+        return RemovableHook(self._edge.post_hooks, hook)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Tensor] | Tensor | None = None,
+    ) -> None:
         """Add to each leaf's `grad` the gradient of this tensor.
 
         `gradient` is the cotangent, of this tensor's shape; a scalar needs none. `retain_graph` (default: as
-        `create_graph`) keeps the graph for another backward; `create_graph` makes the gradients differentiable.
-        Raises `ChainruleError` of kind `grad` or `shape`, with PyTorch's words.
+        `create_graph`) keeps the graph for another backward; `create_graph` makes the gradients differentiable;
+        with `inputs` only those receive a gradient. Raises `ChainruleError` of kind `grad` or `shape`.
         """
-        edge = self.edge
-        if edge is None:
+        start = start_of(self, gradient, 0, create_graph)
+        ends = None if inputs is None else {edge_of(x, i) for i, x in enumerate(as_tensors(inputs))}
+        keep = create_graph if retain_graph is None else retain_graph
+        run_backward([start], retain_graph=keep, create_graph=create_graph, ends=ends)
+
+    # --- Python's own protocols ---------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        """The table's functions as methods."""
+        op = CALLS.get(name)
+        if op is None:
+            return self.in_place_method(name)
+        return lambda *xs, **params: op(self, *xs, **params)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *CALLS})
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ChainruleError("value", "Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self._data)
+
+    def __float__(self) -> float:
+        if self.requires_grad:
             raise ChainruleError(
                 "grad",
-                "element 0 of tensors does not require grad and does not have a grad_fn",
-                hint="give an input requires_grad=True",
+                "a tensor that requires a gradient would lose it as a plain float",
+                hint="use np.sin or cr.sin, not math.sin; for the number alone, item()",
             )
-        cotangent: Any = gradient
-        if not isinstance(gradient, Tensor):
-            cotangent = start_shape_check(self.shape, gradient, "the tensor")
-            cotangent = Tensor(cotangent) if create_graph else cotangent
-        elif not create_graph:
-            cotangent = gradient._data
-        keep = create_graph if retain_graph is None else retain_graph
-        for function, g in run_backward([(edge, cotangent)], retain_graph=keep, create_graph=create_graph):
-            target = function.target()
-            if target is not None:
-                arrived = g if isinstance(g, Tensor) else Tensor(g)
-                target._grad = arrived if target._grad is None else target._grad + arrived
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(float(self))
 
 
-def tensor(data: Any, requires_grad: bool = False) -> Tensor:
-    """A leaf tensor of float64 with a copy of `data` (a number, a list, an array).
+def _compare(name: str, op: Op) -> Any:
+    """A comparison of tensors gives booleans; in a program of the language it gives numbers."""
 
-    Raises `ChainruleError` for data that is not numeric.
+    def method(x: Tensor, y: Any) -> Tensor:
+        made: Tensor = op(x, y)
+        return Tensor(np.asarray(made._data, dtype=bool)[()])
+
+    method.__name__ = name
+    return method
+
+
+for _name, _row in {name: getattr(Traced, name) for name in dir(Traced)}.items():
+    _op = (getattr(_row, "__defaults__", None) or (None,))[0]
+    if isinstance(_op, Op) and _op.level == COMPARISON:
+        setattr(Tensor, _name, _compare(_name, _op))
+
+
+class RemovableHook:
+    """A registered hook, which `remove` takes away again."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks = hooks
+        self._hook = hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Take the hook away; a second time does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+# --- making and checking ----------------------------------------------------------------------------------------------
+
+
+def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """A leaf tensor with a copy of `data`: a number, nested lists, an array, a tensor.
+
+    Floats become float64, whole numbers int64, unless `dtype` says otherwise. Raises `ChainruleError` for data that is
+    not numeric, and for a gradient asked of whole numbers.
     """
-    value = as_value(data._data if isinstance(data, Tensor) else data, "the data of a tensor")
-    return Tensor(value if isinstance(value, float) else value.copy(), requires_grad)
+    value = as_data(data._data if isinstance(data, Tensor) else data, dtype)
+    made = Tensor(value)
+    if requires_grad:
+        made.requires_grad = True
+    return made
 
 
-def wrap(data: Value, function: Function) -> Tensor:
-    """The output of a recorded function as a tensor again."""
-    return Tensor(data, True, function)
+def as_data(data: Any, dtype: Any) -> Any:
+    """Data as a tensor holds them: a float for a float64 scalar, else a new array (or a NumPy scalar)."""
+    if type(data) is float and dtype is None:
+        return data
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(data)
+    try:
+        array = np.array(data, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ChainruleError("value", f"the data of a tensor must be numbers in equal rows: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise ChainruleError("value", f"the data of a tensor must be numbers, not {array.dtype}")
+    if array.ndim:
+        return array
+    return float(array) if array.dtype == np.float64 else array[()]
 
 
-def _values_text(data: Value) -> str:
-    """Values as PyTorch prints them: four decimals, whole numbers as `2.`."""
+def _without_tensors(data: Any) -> Any:
+    """Nested lists with the numbers of tensors in them."""
+    if isinstance(data, (list, tuple)):
+        return [_without_tensors(entry) for entry in data]
+    return data.tolist() if isinstance(data, Tensor) else data
+
+
+def check_floating(dtype: np.dtype[Any]) -> None:
+    """Refuse a gradient for whole numbers and booleans."""
+    if dtype.kind != "f":
+        raise ChainruleError(
+            "grad",
+            "only Tensors of floating point dtype can require gradients",
+            hint=f"this one holds {dtype}; write 3.0 for 3, or give dtype=float",
+        )
+
+
+def as_tensors(tensors: Any) -> list[Tensor]:
+    """One tensor, or several, as a list."""
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def edge_of(x: Any, i: int) -> Edge:
+    """The edge of the i-th input to differentiate by."""
+    if not isinstance(x, Tensor) or x._edge is None:
+        raise ChainruleError("grad", f"One of the differentiated Tensors does not require grad (input {i})")
+    return x._edge
+
+
+def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edge, Any]:
+    """Where backward starts for the i-th output, and its cotangent. Raises PyTorch's errors."""
+    if x._edge is None:
+        raise ChainruleError(
+            "grad",
+            f"element {i} of tensors does not require grad and does not have a grad_fn",
+            hint="give an input requires_grad=True",
+        )
+    if isinstance(cotangent, Tensor):
+        if cotangent.shape != x.shape:
+            start_shape_check(x.shape, cotangent._data, "the tensor")
+        return x._edge, cotangent if create_graph else cotangent._data
+    value = start_shape_check(x.shape, cotangent, "the tensor")
+    return x._edge, Tensor(value) if create_graph else value
+
+
+def values_text(data: Any) -> str:
+    """Values as PyTorch prints them: four decimals, whole numbers as `2.`, integers and booleans as they are."""
     array = np.asarray(data)
-    if array.size and np.all(np.isfinite(array)) and np.all(array == np.round(array)) and np.all(np.abs(array) < 1e8):
-        text = np.array2string(array, separator=", ", formatter={"float_kind": lambda v: f"{v:.0f}."})
+    if array.dtype.kind == "b":
+        return np.array2string(array, separator=", ")
+    if array.dtype.kind in "iu":
+        text = np.array2string(array, separator=", ")
     else:
-        text = np.array2string(array, separator=", ", formatter={"float_kind": lambda v: f"{v:.4f}"})
+        sizes = np.abs(array[np.isfinite(array) & (array != 0)])
+        whole = np.all(sizes == np.round(sizes)) and np.all(sizes < 1e8)
+        uneven = sizes.size > 0 and (np.max(sizes) >= 1e8 or np.min(sizes) < 1e-4)
+        form = "{:.0f}." if whole else "{:.4e}" if uneven else "{:.4f}"
+        formatter: Any = {"float_kind": lambda v: form.format(v) if np.isfinite(v) else f"{v}"}
+        text = np.array2string(array, separator=", ", formatter=formatter)
     return text.replace("\n", "\n       ")

@@ -60,11 +60,11 @@ def _attach_operators() -> None:
             continue
         name = {"div": "truediv"}.get(op.name, op.name)
         if op.arity == 1:
-            setattr(Traced, f"__{name}__", lambda x, op=op: op(x))
+            setattr(Traced, f"__{name}__", lambda x, op=op: x.trace(op, (x,)))
             continue
-        setattr(Traced, f"__{name}__", lambda x, y, op=op: op(x, y))
+        setattr(Traced, f"__{name}__", lambda x, y, op=op: x.trace(op, (x, y)))
         if op.level != arithmetic.COMPARISON:
-            setattr(Traced, f"__r{name}__", lambda x, y, op=op: op(y, x))
+            setattr(Traced, f"__r{name}__", lambda x, y, op=op: x.trace(op, (y, x)))
     others: dict[str, Any] = {
         "__abs__": lambda x: TABLE["abs"](x),
         "__getitem__": lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)),

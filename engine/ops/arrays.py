@@ -81,6 +81,7 @@ sum_like: Op = Op(
     signature="c, x",
     grad_fn="SumBackward1",
     public=False,
+    shapes_only=True,
 )
 expand_like: Op = Op(
     "expand_like",
@@ -99,6 +100,7 @@ expand_like: Op = Op(
     signature="g, x; *, axis=None, keepdims=False, like=False",
     grad_fn="ExpandBackward0",
     public=False,
+    shapes_only=True,
 )
 reshape_like: Op = Op(
     "reshape_like",
@@ -108,6 +110,7 @@ reshape_like: Op = Op(
     signature="g, x",
     grad_fn="ViewBackward0",
     public=False,
+    shapes_only=True,
 )
 count: Op = Op(
     "count",
@@ -134,6 +137,7 @@ index: Op = Op(
     signature="x; *, key",
     grad_fn=_index_name,
     public=False,
+    shapes_only=True,
 )
 place_like: Op = Op(
     "place_like",
@@ -144,6 +148,7 @@ place_like: Op = Op(
     signature="g, x; *, key",
     grad_fn="SelectBackward0",
     public=False,
+    shapes_only=True,
 )
 
 
@@ -155,14 +160,37 @@ def _array(*xs: Any) -> Any:
     return np.stack([np.asarray(x) for x in xs]) if xs else np.zeros(0)
 
 
+put: Op = Op(
+    "put",
+    lambda x, v, key: _put(x, v, key),
+    "x with v at an index",
+    vjps=(
+        lambda g, y, x, v, key: put(g, 0.0, key=key),
+        lambda g, y, x, v, key: sum_like(index(g, key=key), v),
+    ),
+    signature="x, v; *, key",
+    grad_fn="CopySlices",
+    public=False,
+    shapes_only=True,
+)
+
+
+def _put(x: Any, v: Any, key: Any) -> Any:
+    made = np.array(x)
+    made[key] = v
+    return made
+
+
 array: Op = Op(
     "array",
     _array,
     "the list of its arguments, along a new first axis",
+    numpy=(np.stack, np.array),
     vjps=(lambda g, y, *xs, which=0: index(g, key=(which,)),),
     signature="*xs",
     grad_fn="StackBackward0",
     public=False,
+    shapes_only=True,
 )
 transpose: Op = Op(
     "transpose",
@@ -172,6 +200,7 @@ transpose: Op = Op(
     signature="A",
     grad_fn="PermuteBackward0",
     infix=".T",
+    shapes_only=True,
 )
 
 # --- arrays from nothing ----------------------------------------------------------------------------------------------
@@ -232,6 +261,7 @@ sum_: Op = Op(
     vjps=(lambda g, y, x, axis=None, keepdims=False: expand_like(g, x, axis=axis, keepdims=keepdims),),
     signature=REDUCTION,
     grad_fn=_reduced_name("Sum"),
+    shapes_only=True,
 )
 mean: Op = Op(
     "mean",
@@ -244,6 +274,7 @@ mean: Op = Op(
     ),
     signature=REDUCTION,
     grad_fn=_reduced_name("Mean"),
+    shapes_only=True,
 )
 
 
@@ -282,6 +313,7 @@ norm: Op = Op(
     _norm,
     "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
     vjps=(_norm_vjp,),
+    numpy=(np.linalg.norm,),
     sympy=lambda sp, x, ord=2, axis=None, keepdims=False: _symbolic_norm(sp, x, ord, axis, keepdims),
     signature="x; ord=2, *, axis=None, keepdims=False",
     grad_fn="LinalgVectorNormBackward0",

@@ -15,8 +15,12 @@ not finite. `None` for an input, or for all, means that no gradient flows.
 
 from __future__ import annotations
 
+import dis
+import inspect
 import math
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -27,6 +31,25 @@ import numpy as np
 Rule = Callable[..., Any] | int | None
 PLAIN = frozenset({float, int, bool})
 ARITHMETIC = (ValueError, OverflowError, ZeroDivisionError)
+
+
+class _Quiet(threading.local):
+    on = False
+
+
+_quiet = _Quiet()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """No warnings of NumPy's inside, entered once for many operations (entering costs as much as an operation)."""
+    before = _quiet.on
+    _quiet.on = True
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _quiet.on = before
 
 
 class Interval(NamedTuple):
@@ -90,6 +113,8 @@ class Op:
     infix      how it is written as an operator, with `level`, its precedence
     signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
                by name, `*shape` is any number of static numbers, `*xs` any number of inputs
+    numpy      functions of NumPy's, besides `forward`, that mean this row when they meet a Tensor
+    shapes_only  the rules need the inputs for their shapes only, not their values
     overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
     """
 
@@ -111,6 +136,8 @@ class Op:
     folds: bool = False
     elementwise: bool | None = None
     public: bool = True
+    shapes_only: bool = False
+    numpy: tuple[Callable[..., Any], ...] = ()
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -177,6 +204,27 @@ class Op:
         rule = vjps[-1] if vjps else None
         return None if rule is None else partial(rule, which=i)
 
+    def saves(self, n: int) -> tuple[int | str, ...]:
+        """What the rule for input `n` needs when backward runs: places of inputs, and "y" for the output.
+
+        It is read off the rule's own code: the arguments that it uses.
+        """
+        if self.shapes_only:
+            return ()
+        if n not in self._saved:
+            rule, skip = (self.partials[n], 0) if self.partials is not None else (self.vjp(n), 1)
+            self._saved[n] = tuple("y" if i == skip else i - skip - 1 for i in _used_arguments(rule) if i >= skip)
+        return self._saved[n]
+
+    @cached_property
+    def _saved(self) -> dict[int, tuple[int | str, ...]]:
+        return {}
+
+    @cached_property
+    def saves_nothing(self) -> bool:
+        """Whether no rule needs a value when backward runs, so that backward may run twice."""
+        return not any(self.saves(n) for n in range(len(self.vjps or ())))
+
     def compute(self, *xs: Any) -> Any:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
         if self.scalar is not None:
@@ -189,6 +237,8 @@ class Op:
                 except ARITHMETIC:
                     with np.errstate(all="ignore"):
                         return float(self.forward(*map(np.float64, xs)))
+        if _quiet.on:
+            return self.forward(*xs)
         with np.errstate(all="ignore"):
             return self.forward(*xs)
 
@@ -215,6 +265,23 @@ class Op:
     def __repr__(self) -> str:
         inside = "".join(f", {name}={value!r}" for name, value in self.params.items())
         return f"<op {self.name}{inside}>"
+
+
+def _used_arguments(rule: Any) -> list[int]:
+    """The places of the positional arguments that a function's code reads; all of them where it takes any number."""
+    while isinstance(rule, partial):
+        rule = rule.func
+    if not callable(rule):
+        return []
+    code = rule.__code__
+    read: set[str] = set(code.co_cellvars)
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith("LOAD_FAST"):  # newer Pythons read two at a time
+            read.update(instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
+    used = [i for i, name in enumerate(code.co_varnames[: code.co_argcount]) if name in read]
+    if code.co_flags & inspect.CO_VARARGS and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in read:
+        used.append(code.co_argcount)
+    return used
 
 
 class Traced:
@@ -291,4 +358,9 @@ def chain(g: Any, d: Any) -> Any:
     """The cotangent `g` through the local derivative `d`; an integer d of 1 or -1 costs no multiplication."""
     if type(d) is int:
         return g if d == 1 else -g if d == -1 else g * d
-    return chain_product(g, d)
+    if isinstance(g, Traced) or isinstance(d, Traced):
+        return chain_product(g, d)
+    product = g * d
+    if math.isfinite(np.vdot(product, product)):  # the quickest look at all elements at once
+        return product
+    return chain_product.compute(g, d)

@@ -1,0 +1,67 @@
+"""Tensors from nothing: PyTorch's creation functions, float64 where PyTorch's default is float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .ops.arrays import check_size
+from .tensors import Tensor, as_data, tensor
+
+_generator = np.random.default_rng(0)
+
+
+def manual_seed(seed: int) -> None:
+    """Start the numbers of `rand` and `randn` anew (PCG64; not PyTorch's numbers)."""
+    global _generator
+    _generator = np.random.default_rng(seed)
+
+
+def _made(values: Any, requires_grad: bool, dtype: Any) -> Tensor:
+    made = Tensor(as_data(values, dtype))
+    made.requires_grad = requires_grad
+    return made
+
+
+def _shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    return check_size(tuple(int(n) for n in given))
+
+
+def zeros(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """Zeros of a shape."""
+    return _made(np.zeros(_shape(shape)), requires_grad, dtype)
+
+
+def ones(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """Ones of a shape."""
+    return _made(np.ones(_shape(shape)), requires_grad, dtype)
+
+
+def eye(n: int, m: int | None = None, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """The identity matrix, of n rows and m (or n) columns."""
+    return _made(np.eye(n, m), requires_grad, dtype)
+
+
+def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """0, 1, … below stop; or from start, or by a step. Whole bounds make whole numbers, as in PyTorch."""
+    return _made(np.arange(*bounds), requires_grad, dtype)
+
+
+def linspace(start: float, stop: float, num: int = 100, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """`num` evenly spaced numbers, both ends included."""
+    return _made(np.linspace(start, stop, num), requires_grad, dtype)
+
+
+def rand(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """Uniform random numbers in [0, 1); see `manual_seed`."""
+    return _made(_generator.random(_shape(shape)), requires_grad, dtype)
+
+
+def randn(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """Normal random numbers of mean 0 and variance 1; see `manual_seed`."""
+    return _made(_generator.standard_normal(_shape(shape)), requires_grad, dtype)
+
+
+__all__ = ["arange", "eye", "linspace", "manual_seed", "ones", "rand", "randn", "tensor", "zeros"]

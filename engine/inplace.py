@@ -1,0 +1,128 @@
+"""Changing tensors in place: x += 1, x.exp_(), x[0] = 2, and the counters that let backward notice.
+
+A change computes new values and gives them to the tensor, and to all that share its values (`detach`, `data`). What
+backward saved keeps the old ones; since PyTorch's would not, a saved value that was changed is an error there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .autograd import Function
+from .errors import ChainruleError
+from .modes import grad_mode, users_line
+from .ops import CALLS, INFIX, Op, shape_text
+from .ops.arrays import expand_like, put
+
+if TYPE_CHECKING:
+    from .tensors import Tensor
+
+
+class Storage:
+    """What tensors that share values have in common: how often, and where last, these were changed in place."""
+
+    __slots__ = ("members", "producer", "version", "where")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.where: str | None = None
+        self.members: list[weakref.ref[Tensor]] = []
+        self.producer: Function | None = None  # the function whose output these values are
+
+
+class InPlace:
+    """The part of Tensor that changes tensors in place."""
+
+    __slots__ = ()
+
+    _data: Any
+    _edge: Any
+    _storage: Storage | None
+
+    def share_with(self: Any, other: Tensor) -> None:
+        """Let `other` share the values of this tensor."""
+        if self._storage is None:
+            self._storage = Storage()
+            self._storage.members.append(weakref.ref(self))
+            self._storage.producer = self.grad_fn
+        other._storage = self._storage
+        self._storage.members.append(weakref.ref(other))
+
+    def replace_data(self: Any, data: Any) -> None:
+        """Give the tensor new values of the same shape, and all that share them, and count the change."""
+        if np.shape(data) != self.shape:
+            raise ChainruleError(
+                "shape",
+                f"an in-place operation cannot change the shape: the result has {shape_text(np.shape(data))}, "
+                f"the tensor {shape_text(self.shape)}",
+            )
+        if type(self._data) is not type(data) or getattr(data, "dtype", None) != getattr(self._data, "dtype", None):
+            data = np.asarray(data).astype(self.dtype)
+            data = data if data.ndim else float(data) if self.dtype == np.float64 else data[()]
+        if self._storage is None:
+            self._storage = Storage()
+            self._storage.members.append(weakref.ref(self))
+            self._storage.producer = self.grad_fn
+        storage = self._storage
+        storage.version += 1
+        storage.where = users_line()
+        if storage.producer is not None:
+            storage.producer.changed = (storage.version, storage.where)
+        for member in storage.members:
+            if (tensor := member()) is not None:
+                tensor._data = data
+
+    def apply_in_place(self: Any, op: Op, *others: Any, **params: Any) -> Tensor:
+        """Let the tensor become `op` of itself and others: its values, and where it is recorded its function."""
+        from .tensors import Tensor
+
+        if grad_mode.enabled and self.requires_grad and self.is_leaf:
+            raise ChainruleError(
+                "grad",
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                hint="change it under no_grad(), or make a new tensor: x = x + 1",
+            )
+        before = Tensor(self._data, self._edge)  # what the function saves: the tensor as it was
+        made = op(before, *others, **params) if op is not expand_like else op(others[0], before, like=True)
+        self.replace_data(made._data)
+        if grad_mode.enabled:
+            self._edge = made._edge
+            self._storage.producer = made.grad_fn
+        result: Tensor = self
+        return result
+
+    def in_place_method(self: Any, name: str) -> Any:
+        """`exp_`, `add_`, …: the method that works in place."""
+        op = _IN_PLACE.get(name)
+        if op is None:
+            raise AttributeError(f"a tensor has no attribute {name!r}")
+        return lambda *others, **params: self.apply_in_place(op, *others, **params)
+
+    def copy_(self: Any, source: Any) -> Tensor:
+        """Take the values of `source`, broadcast to this shape; gradients flow to `source`."""
+        from .tensors import Tensor, as_data
+
+        made = source if isinstance(source, Tensor) else Tensor(as_data(source, None))
+        return self.apply_in_place(expand_like, made)  # type: ignore[no-any-return]
+
+    def fill_(self: Any, value: Any) -> Tensor:
+        """Set every element to `value`."""
+        return self.copy_(value)  # type: ignore[no-any-return]
+
+    def zero_(self: Any) -> Tensor:
+        """Set every element to 0."""
+        return self.fill_(0.0)  # type: ignore[no-any-return]
+
+    def __setitem__(self: Any, key: Any, value: Any) -> None:
+        self.apply_in_place(put, value, key=key if isinstance(key, tuple) else (key,))
+
+
+_OPERATORS = {{"div": "truediv"}.get(op.name, op.name): op for op in INFIX.values() if op.differentiable}
+_IN_PLACE = {f"{name}_": op for name, op in CALLS.items() if op.arity} | {
+    f"{op.name}_": op for op in _OPERATORS.values()
+}
+for _name, _op in _OPERATORS.items():
+    setattr(InPlace, f"__i{_name}__", lambda x, y, op=_op: x.apply_in_place(op, y))

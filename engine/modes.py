@@ -1,0 +1,123 @@
+"""Modes: whether operations are recorded, and whether backward looks for nan.
+
+Each is a context manager and a decorator, and holds for the thread that entered it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import threading
+from contextlib import ContextDecorator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+
+class _Grad(threading.local):
+    enabled = True
+
+
+class _Anomaly(threading.local):
+    enabled = False
+    infinite = False
+
+
+grad_mode = _Grad()
+anomaly = _Anomaly()
+
+
+class set_grad_enabled(ContextDecorator):  # noqa: N801  (PyTorch's names)
+    """Record operations, or not: from this call on, or inside a `with` block or a decorated function."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = bool(mode)
+        self._before = grad_mode.enabled
+        grad_mode.enabled = self._mode
+
+    def __enter__(self) -> Self:
+        grad_mode.enabled = self._mode
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        grad_mode.enabled = self._before
+
+    def __call__(self, function: Any) -> Any:
+        grad_mode.enabled = self._before  # as a decorator it changes nothing now
+        return super().__call__(function)
+
+
+class _Mode(ContextDecorator):
+    """A mode of recording that is entered and left."""
+
+    mode: bool
+
+    def __new__(cls, function: Any = None) -> Any:
+        """A context manager; with a function, as by a bare decorator, the function wrapped."""
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> Self:
+        self._before.append(grad_mode.enabled)
+        grad_mode.enabled = self.mode
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        grad_mode.enabled = self._before.pop()
+
+
+class no_grad(_Mode):  # noqa: N801
+    """Record nothing inside: results require no gradient."""
+
+    mode = False
+
+
+class enable_grad(_Mode):  # noqa: N801
+    """Record again inside a `no_grad` block."""
+
+    mode = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now."""
+    return grad_mode.enabled
+
+
+class detect_anomaly(ContextDecorator):  # noqa: N801
+    """Inside, backward stops at the first nan (with `infinite` at the first inf, too), and names the operation.
+
+    Forward must run inside, too, for the user's line to be known.
+    """
+
+    def __init__(self, *, infinite: bool = False) -> None:
+        self._mode = (True, infinite)
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> Self:
+        self._before.append((anomaly.enabled, anomaly.infinite))
+        anomaly.enabled, anomaly.infinite = self._mode
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        anomaly.enabled, anomaly.infinite = self._before.pop()
+
+
+_HERE = str(Path(__file__).parent)
+
+
+def users_line() -> str | None:
+    """The line of code outside this package that is running now: `file.py:12: y = log(x)`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(name, line).strip()
+    return f"{Path(name).name}:{line}" + (f": {text}" if text else "")

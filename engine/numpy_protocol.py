@@ -1,0 +1,77 @@
+"""NumPy's functions on Tensors: np.sin(t), np.sum(t, axis=0), array + t. Code written for NumPy differentiates unchanged.
+
+Each function of NumPy that a row of the table computes with stands for that row. What is not in the table is refused
+where a gradient would be lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import ChainruleError
+from .ops import TABLE, Op
+
+# NumPy's function → row: each row's forward, and others that mean the same.
+FUNCTIONS: dict[Any, Op] = {op.forward: op for op in reversed(TABLE.values()) if op.differentiable}
+FUNCTIONS |= {function: op for op in TABLE.values() for function in op.numpy}
+
+
+class NumpyProtocol:
+    """The part of Tensor that answers NumPy."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply the row of a universal function."""
+        op = FUNCTIONS.get(ufunc)
+        if op is not None and method == "__call__" and not options:
+            return op(*inputs)
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        return _without_gradient(lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name)
+
+    def __array_function__(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Apply the row of another function."""
+        op = FUNCTIONS.get(function)
+        if op is not None:
+            known = {static.name for static in op.statics}
+            if set(kwargs) <= known:
+                return op(*_listed(op, args), **kwargs)
+        if function in (np.shape, np.ndim, np.size):
+            return function(np.broadcast_to(0, self.shape), *args[1:], **kwargs)
+        return _without_gradient(lambda *xs: function(*xs, **kwargs), args, function.__name__)
+
+    def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        """The values, for NumPy's functions that know nothing of tensors."""
+        return np.array(self.numpy(), dtype=dtype)
+
+
+def _listed(op: Op, args: Any) -> Any:
+    """np.stack([x, y]) takes a list where the row takes its entries."""
+    return args[0] if op.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+
+
+def _without_gradient(call: Any, args: Any, name: str) -> Any:
+    """A function that is not in the table: allowed where no gradient is lost."""
+    from .tensors import Tensor
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return type(x)(map(plain, x))
+        return x._data if isinstance(x, Tensor) else x
+
+    result = call(*map(plain, args))
+    if not _any_requires_grad(args) or np.asarray(result).dtype.kind in "biu":
+        return Tensor(result) if np.asarray(result).dtype.kind == "f" else result
+    raise ChainruleError(
+        "grad",
+        f"np.{name} is not differentiable here: the gradient would be lost",
+        hint="use functions of chainrule's table, or detach() what needs no gradient",
+    )
+
+
+def _any_requires_grad(args: Any) -> bool:
+    return any(
+        _any_requires_grad(x) if isinstance(x, (list, tuple)) else getattr(x, "requires_grad", False) for x in args
+    )
