@@ -166,9 +166,8 @@ def run_backward(
                 g = _through_hooks(function.hooks, g, create_graph)
             if ends is not None and function in ends:
                 found[function] = g
-            if accumulate and (type(function) is AccumulateGrad or function.retain is not None):
-                if ends is None or function in ends or type(function) is Function:
-                    _keep(function, g)
+            if accumulate and (ends is None or function in ends or type(function) is Function):
+                _keep(function, g)
             if type(function) is Function:
                 _step(function, g, arrived, create_graph)
                 if not retain_graph:
@@ -213,11 +212,11 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], create_graph: bo
 
 def _keep(function: Function | AccumulateGrad, g: Any) -> None:
     """Add a cotangent to the `grad` of the tensor that wants it."""
-    from .tensors import Tensor
-
     target = function.target()
     if target is None:
         return
+    from .tensors import Tensor
+
     made = g if isinstance(g, Tensor) else Tensor(g)
     target._grad = made if target._grad is None else target._grad + made
     if type(function) is AccumulateGrad and function.post_hooks:
@@ -243,7 +242,7 @@ def _through_hooks(hooks: list[Hook], g: Any, create_graph: bool) -> Any:
 def _check_versions(function: Function, n: int, xs: Sequence[Any]) -> None:
     """Refuse a rule whose saved values were modified in place after they were saved."""
     for saved in function.op.saves(n):
-        if saved == "y":
+        if not isinstance(saved, int):  # the output
             if function.changed is not None:
                 _modified(function, function.output, function.name(), *function.changed, 0)
             continue

@@ -43,6 +43,7 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801  (PyTorch's names)
         grad_mode.enabled = self._before
 
     def __call__(self, function: Any) -> Any:
+        """The function, run in this mode."""
         grad_mode.enabled = self._before  # as a decorator it changes nothing now
         return super().__call__(function)
 

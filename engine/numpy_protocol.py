@@ -1,4 +1,4 @@
-"""NumPy's functions on Tensors: np.sin(t), np.sum(t, axis=0), array + t. Code written for NumPy differentiates unchanged.
+"""NumPy's functions on Tensors: np.sin(t), np.sum(t, axis=0), array + t: code for NumPy differentiates unchanged.
 
 Each function of NumPy that a row of the table computes with stands for that row. What is not in the table is refused
 where a gradient would be lost.

@@ -6,6 +6,7 @@ Emitting is a loop over an explicit stack of pieces, so its time is linear and i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,10 @@ def program_text(graph: Graph) -> str:
             statements.append(f"{node.name} = {f'const({right})' if node.frozen else right}")
         elif last or (node.name is not None and node.op is not INPUT):
             head = "" if node.name is None else f"{node.name}{_header(graph) if last else ''} = "
-            statements.append(head + expression_text(graph, i, own=True))
+            text = expression_text(graph, i, own=True)
+            if not head and re.match(r"\w+ == ", text):  # without brackets it would look like a definition
+                text = f"({text})"
+            statements.append(head + text)
     items = [f"{name} = {value_text(value)}" for name, value in graph.at.items()]
     items += [f"{name}: {'x'.join(map(str, shape)) or '()'}" for name, shape in graph.shapes.items()]
     items += [expression_text(graph, i) for i in graph.assumptions]

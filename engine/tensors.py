@@ -231,7 +231,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             self._edge.retain = weakref.ref(self)
 
     def register_hook(self, hook: Hook) -> RemovableHook:
-        """Call `hook` with this tensor's gradient when backward computes it; what it returns (unless None) replaces it."""
+        """Call `hook` with this tensor's gradient when backward computes it; what it returns, unless None, replaces it."""
         if self._edge is None:
             raise ChainruleError("grad", "cannot register a hook on a tensor that doesn't require gradient")
         if self._edge.hooks is None:
@@ -282,7 +282,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (self[i] for i in range(len(self)))
+        index: Any = self
+        return (index[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -388,9 +389,9 @@ def as_tensors(tensors: Any) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def edge_of(x: Any, i: int) -> Edge:
+def edge_of(x: Tensor, i: int) -> Edge:
     """The edge of the i-th input to differentiate by."""
-    if not isinstance(x, Tensor) or x._edge is None:
+    if x._edge is None:
         raise ChainruleError("grad", f"One of the differentiated Tensors does not require grad (input {i})")
     return x._edge
 

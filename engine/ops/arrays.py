@@ -177,6 +177,10 @@ put: Op = Op(
 
 def _put(x: Any, v: Any, key: Any) -> Any:
     made = np.array(x)
+    times = np.zeros(made.shape, dtype=int)
+    np.add.at(times, key, 1)
+    if np.any(times > 1):
+        raise ChainruleError("value", "an element is assigned twice by one index", hint="name each element once")
     made[key] = v
     return made
 
@@ -350,6 +354,8 @@ def _swap(x: Any) -> Any:
 
 
 def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    if np.ndim(x) == 0 or np.ndim(y) == 0:
+        return sum_like(g * y, x)
     if np.ndim(x) == 1 and np.ndim(y) == 1:
         return g * y
     if np.ndim(y) == 1:
@@ -360,6 +366,8 @@ def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
 
 
 def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    if np.ndim(x) == 0 or np.ndim(y) == 0:
+        return sum_like(g * x, y)
     if np.ndim(x) == 1 and np.ndim(y) == 1:
         return g * x
     if np.ndim(x) == 1:

@@ -45,7 +45,7 @@ pow_: Op = Op(
     grad_fn=_power_name,
     edges=(
         Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (p > 0) & (p < 1), (0, 0.5),
-             (math.inf, 0), (math.nan, 0), (math.inf, 0)),
+             (math.inf, 0), (math.nan, math.nan), (math.inf, 0)),
         Edge("pole", "x = 0, p < 0", lambda x, p: (x == 0) & (p < 0), (0, -1),
              (-math.inf, -math.inf), (-math.inf, math.nan), (-math.inf, -math.inf)),
     ),
@@ -372,7 +372,7 @@ acoth: Op = Op(
     "acoth",
     lambda x: np.arctanh(np.true_divide(1, x)),
     "the inverse hyperbolic cotangent, atanh(1/x)",
-    (lambda y, x: 1 / ((1 - x) * (1 + x)),),
+    (lambda y, x: -1 / ((abs_(x) - 1) * (abs_(x) + 1)),),
     scalar=lambda x: math.atanh(1 / x),
     domain=(BEYOND_ONE,),
     aliases=("arccoth",),

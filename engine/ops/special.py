@@ -89,7 +89,7 @@ gelu: Op = Op(
     lambda x: x * _scipy("ndtr")(x),
     "x·Φ(x), Φ the normal distribution (the exact form, by erf)",
     (lambda y, x: erfc(-x * SQRT_HALF) / 2 + x * INV_SQRT_2PI * gauss(x * SQRT_HALF),),
-    scalar=lambda x: x * math.erfc(-x * SQRT_HALF) / 2,
+    scalar=lambda x: x * (math.erfc(-x * SQRT_HALF) / 2),
     sympy=lambda sp, x: x * sp.erfc(-x / sp.sqrt(2)) / 2,
 )
 elu: Op = Op(
@@ -211,20 +211,38 @@ erfinv: Op = Op(
 
 # --- the gamma family -------------------------------------------------------------------------------------------------
 
+
+def _whole(x: Any) -> Any:
+    return (x < 0) & (x == np.floor(x))
+
+
+def _poles(value: float, left: float, right: float) -> tuple[Edge, ...]:
+    """The poles of the gamma family: at 0, and at -1, -2, …, where the signs of the sides vary."""
+    negative = Edge("pole", "x = -1, -2, …", _whole, (-1.0,), (math.nan,), (math.nan,), (math.nan,))
+    return (kink(0, value=value, left=left, right=right, kind="pole"), negative)
+
+
+def _lgamma(x: Any) -> Any:
+    # SciPy's gammaln is inf for subnormal x, where log |gamma(x)| is -log |x|.
+    return np.where((x != 0) & (np.abs(x) < 1e-300), -np.log(np.abs(x)), _scipy("gammaln")(x))[()]
+
+
 gamma: Op = Op(
     "gamma",
     _scipy("gamma"),
     "the gamma function, (x - 1)! for whole x",
     (lambda y, x: y * digamma(x),),
     scalar=math.gamma,
+    edges=_poles(-math.inf, -math.inf, -math.inf),
     domain=(POSITIVE,),
 )
 lgamma: Op = Op(
     "lgamma",
-    _scipy("gammaln"),
+    _lgamma,
     "log |gamma(x)|",
     (lambda y, x: digamma(x),),
     scalar=math.lgamma,
+    edges=_poles(-math.inf, math.inf, -math.inf),
     sympy="loggamma",
     domain=(POSITIVE,),
 )
@@ -235,6 +253,7 @@ digamma: Op = Op(
     (lambda y, x: polygamma(x, order=1),),
     domain=(POSITIVE,),
     aliases=("psi",),
+    edges=_poles(math.inf, math.inf, math.inf),
 )
 polygamma: Op = Op(
     "polygamma",
@@ -242,6 +261,7 @@ polygamma: Op = Op(
     "the derivative of digamma of the given order",
     (lambda y, x, order: polygamma(x, order=order + 1),),
     sympy=lambda sp, x, order: sp.polygamma(order, x),
+    edges=_poles(-math.inf, math.inf, -math.inf),
     domain=(POSITIVE,),
     signature="x; *, order=1",
     public=False,
