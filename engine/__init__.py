@@ -11,6 +11,7 @@ if __name__ == "engine":
     raise ImportError("this package is imported as 'chainrule' (after pip install), not as 'engine'")
 
 from . import ops as _ops
+from .checking import gradcheck, gradgradcheck
 from .creation import arange, eye, linspace, manual_seed, ones, rand, randn, zeros
 from .errors import ChainruleError, Span
 from .functional import backward, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -23,9 +24,9 @@ from .tensors import Tensor, tensor
 __version__ = "0.1.0"
 __all__ = [
     "ChainruleError", "Graph", "Node", "Program", "Run", "Span", "Tensor", "arange", "backward", "detect_anomaly",
-    "enable_grad", "eye", "grad", "hessian", "hvp", "is_grad_enabled", "jacobian", "jvp", "linspace", "manual_seed",
-    "no_grad", "ones", "parse", "parse_value", "rand", "randn", "set_grad_enabled", "tensor", "value_and_grad", "vjp",
-    "zeros",
+    "enable_grad", "eye", "grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "is_grad_enabled", "jacobian",
+    "jvp", "linspace", "manual_seed", "no_grad", "ones", "parse", "parse_value", "rand", "randn", "set_grad_enabled",
+    "tensor", "value_and_grad", "vjp", "zeros",
 ]  # fmt: skip
 
 

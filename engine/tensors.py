@@ -231,7 +231,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             self._edge.retain = weakref.ref(self)
 
     def register_hook(self, hook: Hook) -> RemovableHook:
-        """Call `hook` with this tensor's gradient when backward computes it; what it returns, unless None, replaces it."""
+        """Call `hook` with this tensor's gradient in backward; what it returns, unless None, replaces it."""
         if self._edge is None:
             raise ChainruleError("grad", "cannot register a hook on a tensor that doesn't require gradient")
         if self._edge.hooks is None:
@@ -393,7 +393,8 @@ def edge_of(x: Tensor, i: int) -> Edge:
     """The edge of the i-th input to differentiate by."""
     if x._edge is None:
         raise ChainruleError("grad", f"One of the differentiated Tensors does not require grad (input {i})")
-    return x._edge
+    edge: Edge = x._edge
+    return edge
 
 
 def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edge, Any]:
