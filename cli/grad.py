@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 import click
-from chainrule import ChainruleError, Program, parse
-from chainrule.analysis import Analysis, analyse
-from chainrule.crosscheck import Check, check
+from chainrule import ChainruleError, Program, manual_seed, parse
+from chainrule.analysis import Analysis, analyse, analyse_function
+from chainrule.crosscheck import Check, check, check_function
 from chainrule.errors import did_you_mean
+from chainrule.recorded import Recording, load_function, parameters
 
 from .diagnostics import report_error
-from .options import ExpressionCommand, names_option, read_source, read_value, read_values, source_options
+from .options import (
+    ExpressionCommand,
+    names_option,
+    read_source,
+    read_value,
+    read_values,
+    source_options,
+    split_values,
+)
 from .report import gradients as report
 from .report.grids import Screen
 
+FUNCTION = re.compile(r"(?P<path>[^=;|\n]+\.py):(?P<name>\w+)")
 FORMATS = ("table", "json", "csv", "markdown")
 
 
@@ -26,6 +38,12 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.option("--retain", metavar="NAME", multiple=True, help="Keep the gradient of this node; 'all' keeps every one.")
 @click.option("--output", metavar="NAME", help="The node to differentiate, if not the last statement.")
 @click.option("--cotangent", metavar="VALUE", help="The cotangent of an output that is no scalar: '[1, 1, 1]'.")
+@click.option(
+    "--order", metavar="N", type=click.IntRange(1, 20), help="Derivatives of this order by each scalar input."
+)
+@click.option("--hessian", is_flag=True, help="All second derivatives.")
+@click.option("--jacobian", is_flag=True, help="The derivatives of every element of the output.")
+@click.option("--jvp", metavar="DIRECTION", help="The derivative in a direction: 'x=[1,0], w=2', or '[1,0]'.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The seed of rand and randn.")
 @click.option("--check/--no-check", default=None, help="Ask SymPy for formulas and a check (default: for tables only).")
 @click.option("--timeout", default=10.0, show_default=True, metavar="SECONDS", help="The limit of SymPy's time.",
@@ -50,8 +68,17 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
     text, rest = read_source(words, file)
     out = _open(options["out"])
     try:
-        analysis = _analyse(text, rest, options)
-        _write(analysis, out, options)
+        if (spec := FUNCTION.fullmatch(text)) is not None:
+            if refused := [n for n in ("order", "hessian", "jacobian", "jvp", "output") if options[n]]:
+                raise click.UsageError(f"--{refused[0]} is for expressions, not for Python functions.")
+            recording = _record(spec["path"], spec["name"], rest, options)
+            analysis = analyse_function(
+                recording, wrt=names_option(options["wrt"]), retain=_retained(options), cotangent=_cotangent(options)
+            )
+            _write(analysis, lambda: check_function(recording, analysis), out, options)
+        else:
+            analysis = _analyse(text, rest, options)
+            _write(analysis, lambda: check(analysis, options["timeout"]), out, options)
     except ChainruleError as error:
         if options["format_"] != "json":
             raise
@@ -79,21 +106,68 @@ def _analyse(text: str, words: tuple[str, ...], options: dict[str, Any]) -> Anal
     values = read_values(words, seed)
     wrt = names_option(options["wrt"])
     no_grad = [name for text in options["no_grad"] for name in names_option(text) or []]
-    retain = [name for text in options["retain"] for name in names_option(text) or []]
     program = parse(text, names=[*values, *(wrt or []), *no_grad], seed=seed)
     for name in values:
         _refuse_unknown(program, name)
     if options["output"]:
         program.select(options["output"])
-    cotangent = options["cotangent"]
     return analyse(
         program,
         values,
         wrt=wrt,
         no_grad=no_grad,
-        retain="all" if "all" in retain else retain,
-        cotangent=None if cotangent is None else read_value(cotangent, seed, "--cotangent"),
+        retain=_retained(options),
+        cotangent=_cotangent(options),
+        **_kind(program, options),
     )
+
+
+def _kind(program: Program, options: dict[str, Any]) -> dict[str, Any]:
+    """Which derivatives are asked for instead of the gradient."""
+    asked = [name for name in ("order", "hessian", "jacobian", "jvp") if options[name]]
+    if len(asked) > 1:
+        raise click.UsageError(f"--{asked[0]} and --{asked[1]} ask for different things: give one of them.")
+    if not asked:
+        return {}
+    if asked != ["jvp"]:
+        return {"kind": asked[0], "order": options["order"] or 1}
+    text, seed = options["jvp"], options["seed"]
+    inputs = [name for name in program.inputs if not program.nodes[program.names[name]].frozen]
+    if "=" in text:
+        direction = read_values(tuple(split_values(text)), seed)
+    elif len(inputs) == 1:
+        direction = {inputs[0]: read_value(text, seed, "--jvp")}
+    else:
+        example = ", ".join(f"{name}=1" for name in inputs)
+        raise click.UsageError(f"--jvp needs a direction for each input: --jvp '{example}'.")
+    return {"kind": "direction", "direction": direction}
+
+
+def _retained(options: dict[str, Any]) -> Any:
+    names = [name for text in options["retain"] for name in names_option(text) or []]
+    return "all" if "all" in names else names
+
+
+def _cotangent(options: dict[str, Any]) -> Any:
+    given = options["cotangent"]
+    return None if given is None else read_value(given, options["seed"], "--cotangent")
+
+
+def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any]) -> Recording:
+    """Run a person's own function on Tensors."""
+    values = read_values(words, options["seed"])
+    manual_seed(options["seed"])
+    function = load_function(path, name)
+    taken, needed = parameters(function)
+    for word in values:
+        if word not in taken:
+            hint = did_you_mean(word, taken) or f"it takes {', '.join(taken)}"
+            raise ChainruleError("name", f"{name} has no argument {word!r}", hint=hint)
+    if missing := [word for word in needed if word not in values]:
+        example = " ".join(f"{word}=…" for word in missing)
+        raise ChainruleError("missing", f"{name} needs values for {', '.join(missing)}", hint=f"add {example}")
+    no_grad = frozenset(name for text in options["no_grad"] for name in names_option(text) or [])
+    return Recording(function, values, no_grad, f"{path}:{name}")
 
 
 def _refuse_unknown(program: Program, name: str) -> None:
@@ -107,12 +181,12 @@ def _refuse_unknown(program: Program, name: str) -> None:
     raise ChainruleError("name", f"the program has no input {name!r}", hint=hint)
 
 
-def _write(analysis: Analysis, out: IO[str], options: dict[str, Any]) -> None:
+def _write(analysis: Analysis, checked: Callable[[], list[Check]], out: IO[str], options: dict[str, Any]) -> None:
     format_, digits, wanted = options["format_"], options["digits"], options["check"]
     asked = wanted if wanted is not None else format_ in ("table", "markdown")
 
     def checks() -> list[Check] | None:
-        return check(analysis, options["timeout"]) if asked and analysis.wrt else None
+        return checked() if asked and analysis.wrt and analysis.kind != "direction" else None
 
     if format_ == "json":
         out.write(report.json_line(analysis, checks()))

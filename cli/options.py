@@ -143,6 +143,18 @@ def _column(path: str, column: str) -> Value:
     return np.array(numbers)
 
 
+def split_values(text: str) -> list[str]:
+    """The parts of `x=[1,2], w=3`: split at the commas outside brackets."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char in "([") - (char in ")]")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts if part.strip()]
+
+
 def names_option(text: str | None) -> list[str] | None:
     """The names in `x,w`."""
     if text is None:

@@ -8,12 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import ChainruleError
-from .evaluate import checked_names, start_cotangent
+from .errors import ChainruleError, did_you_mean
+from .evaluate import checked_names, missing_error, start_cotangent
 from .graph import Value
+from .higher import Derivative, directional, elements, hessian, jacobian, pure
 from .notes import Note, notes
 from .printing import expression_text
 from .program import Program, Run
+from .recorded import Recording
+from .tensors import Tensor
+
+Kind = Literal["gradient", "order", "hessian", "jacobian", "direction"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,11 @@ class NodeRow:
 
 @dataclass
 class Analysis:
-    """A program's graph at a point, or without one where values are `missing`."""
+    """A program's graph at a point, or without one where values are `missing`.
+
+    `kind` says which derivatives were asked for: the gradient, `further` ones (order, hessian, jacobian), or the
+    `product` of the Jacobian with a `direction`.
+    """
 
     program: Program
     output: str
@@ -45,6 +54,22 @@ class Analysis:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     point: dict[str, Value] | None = None
     cotangent: Value | None = None
+    further: list[Derivative] = field(default_factory=list)
+    kind: Kind = "gradient"
+    direction: dict[str, Value] = field(default_factory=dict)
+    product: Value | None = None
+
+    def derivatives(self) -> list[Derivative]:
+        """What was asked for, number by number: the gradient's elements, or instead those of `further`."""
+        if self.kind != "gradient":
+            return self.further
+        found = []
+        for name in self.wrt:
+            gradient = None if self.point is None else np.asarray(self.gradients[name])
+            for element in elements(name, self.shapes.get(name, ())):
+                value = None if gradient is None else float(gradient[element[1]])
+                found.append(Derivative((element,), None, value))
+        return found
 
 
 def analyse(
@@ -55,10 +80,14 @@ def analyse(
     no_grad: Iterable[str] = (),
     retain: Iterable[str] | Literal["all"] = (),
     cotangent: Any = None,
+    kind: Kind = "gradient",
+    order: int = 1,
+    direction: Mapping[str, Value] | None = None,
 ) -> Analysis:
     """Run a program on Tensors and backward, and collect what there is to show. Raises `ChainruleError`.
 
-    With values missing the graph alone is described.
+    With values missing the graph alone is described. `kind` asks for other derivatives than the gradient, in their
+    place: `order` that of `order` by each input, `direction` the Jacobian-vector product in the given direction.
     """
     frozen = {*checked_names(program, no_grad), *(n for n in program.inputs if program.nodes[program.names[n]].frozen)}
     chosen = [n for n in program.inputs if n not in frozen] if wrt is None else checked_names(program, wrt)
@@ -66,11 +95,59 @@ def analyse(
         if name in frozen:
             raise ChainruleError("grad", f"{name} requires no gradient, and its gradient is asked for")
     if missing := program.missing(values):
-        return _without_values(program, values, chosen, missing, frozen)
+        if kind in ("jacobian", "direction"):
+            raise missing_error(program, missing)
+        described = _without_values(program, values, chosen, missing, frozen)
+        described.kind = kind
+        found = [element for name in chosen for element in elements(name, described.shapes.get(name, ()))]
+        if kind == "order":
+            described.further = [Derivative((element,) * order) for element in found]
+        elif kind == "hessian":
+            described.further = [Derivative((row, column)) for row in found for column in found]
+        return described
     run = program.run(values, retain=retain, no_grad=no_grad)
+    made = _analysed(program, run, chosen, cotangent, kind)
+    assert made.point is not None
+    if kind == "order":
+        made.further = pure(program, made.point, chosen, order)
+    elif kind == "hessian":
+        made.further = hessian(program, made.point, chosen)
+    elif kind == "jacobian":
+        made.further = jacobian(program, made.point, chosen)
+    elif kind == "direction":
+        made.direction = {name: direction[name] for name in checked_names(program, direction or {}) if direction}
+        made.product = directional(program, made.point, made.direction)
+    return made
+
+
+def analyse_function(
+    recording: Recording,
+    *,
+    wrt: Iterable[str] | None = None,
+    retain: Iterable[str] | Literal["all"] = (),
+    cotangent: Any = None,
+) -> Analysis:
+    """The same for the graph that a run of a Python function recorded. Raises `ChainruleError`."""
+    program, run = recording.program, recording.run()
+    leaves = [name for name, x in recording.arguments.items() if isinstance(x, Tensor)]
+    for name in wrt or ():
+        if name not in leaves:
+            raise ChainruleError(
+                "name", f"{name} is no argument that requires a gradient", hint=did_you_mean(name, leaves)
+            )
+    for name in run.retainable() if retain == "all" else retain:
+        run.retain(name)
+    return _analysed(program, run, leaves if wrt is None else list(wrt), cotangent)
+
+
+def _analysed(program: Program, run: Run, chosen: list[str], cotangent: Any, kind: Kind = "gradient") -> Analysis:
+    """Backward, and what there is to show after it; none where a Jacobian of an array is asked for instead."""
     output = run.output
+    backward = kind in ("gradient", "order", "hessian") or not output.shape or cotangent is not None
+    if not backward:
+        cotangent = np.zeros(output.shape)
     start = start_cotangent(program, output._data, cotangent)
-    if output.requires_grad:
+    if output.requires_grad and backward:
         output.backward(None if cotangent is None else start)
     point = {name: run.at(program.names[name])._data for name in program.inputs if program.names[name] < len(run.tape)}
     gradients = {name: _gradient(run, name) for name in chosen}
@@ -80,11 +157,12 @@ def analyse(
         chosen,
         _rows(program, run),
         output._data,
-        gradients,
+        gradients if backward else {},
         notes=notes(program, point, start, chosen) if chosen else [],
         shapes={name: np.shape(value) for name, value in point.items()},
         point=point,
-        cotangent=None if cotangent is None else start,
+        cotangent=None if cotangent is None or not backward else start,
+        kind=kind,
     )
 
 
@@ -159,7 +237,5 @@ def _without_values(
 
 def _static_name(program: Program, i: int, stand_ins: Sequence[Any]) -> str:
     """The backward function's name without a run: inputs are taken for Tensors."""
-    from .tensors import Tensor
-
     xs = [Tensor(1.0) if not isinstance(x, float) else x for x in stand_ins]
     return program.nodes[i].op.backward_name(*xs)

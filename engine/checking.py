@@ -170,7 +170,7 @@ def _outputs(function: Callable[..., Any], xs: Sequence[Tensor]) -> list[Tensor]
 def _first_difference(
     function: Callable[..., Any], given: Sequence[Tensor], i: int, epsilon: float, rtol: float, atol: float
 ) -> str | None:
-    """The first element of input `i` whose gradient is not the numeric one, told in a sentence; None where all agree."""
+    """Why the first wrong element of input `i` is wrong, in a sentence; None where all agree."""
     x = given[i]
     data = np.asarray(x.detach()._data)
     fresh = [tensor(v.detach(), requires_grad=v.requires_grad) for v in given]
@@ -190,7 +190,7 @@ def _first_difference(
         analytic = _analytic(outputs, fresh[i], index)
         size = np.maximum(np.abs(analytic), np.abs(numeric.value))
         wrong = ~(np.abs(analytic - numeric.value) <= rtol * size + atol + 4 * numeric.error)
-        for k in np.flatnonzero(wrong | _kinks(numeric)):
+        for k in np.flatnonzero(wrong | is_kink(numeric)):
             return _told(i, index, int(k), len(analytic), float(data[index]), float(analytic[k]), numeric)
     return None
 
@@ -214,7 +214,7 @@ def _told(i: int, index: tuple[int, ...], k: int, outputs: int, at: float, analy
     """Why a check failed, in a sentence."""
     where = element_name(f"input {i}", index) + f" = {at:.10g}" + (f", output element {k}" if outputs > 1 else "")
     value, left, right = (float(part[k]) for part in (numeric.value, numeric.left, numeric.right))
-    if _kinks(numeric)[k]:
+    if is_kink(numeric)[k]:
         return (
             f"{where}: the function has a kink there: its derivative is {left:.6g} from the left and {right:.6g} "
             f"from the right; backward gives {analytic:.10g}"
@@ -225,7 +225,7 @@ def _told(i: int, index: tuple[int, ...], k: int, outputs: int, at: float, analy
     return f"{where}: backward gives {analytic:.10g}, differences give {value:.10g} (relative error {relative:.1e})"
 
 
-def _kinks(numeric: Difference) -> npt.NDArray[Any]:
+def is_kink(numeric: Difference) -> npt.NDArray[Any]:
     """Where the derivatives from the left and the right are two different numbers."""
     gap = np.abs(numeric.left - numeric.right)
     size = np.maximum(np.abs(numeric.left), np.abs(numeric.right))

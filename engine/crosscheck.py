@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .analysis import Analysis
+from .checking import is_kink, numeric_derivative
+from .higher import Derivative
+from .recorded import Recording, as_number, called
 from .rounding import spread
-from .worker import symbolic_results
+from .tensors import Tensor, tensor
+from .worker import MAX_ELEMENTS, symbolic_results
+
+Verdict = Literal["agrees", "differs"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """SymPy's word on one derivative.
+    """An independent word on one derivative.
 
-    `verdict` is `agrees`, `differs`, or None with the `reason` that there is no check. `formula` is SymPy's derivative
-    in our language, `exact` its value to 30 digits. `digits` is how many agree, `lost` how many cancellation costs.
+    `verdict` is None where there is no check, for the `reason`. `formula` is SymPy's derivative in our language,
+    `exact` its value to 30 digits, `source` who says so. `digits` is how many agree, `lost` how many cancellation
+    costs.
     """
 
-    name: str
-    index: tuple[int, ...]
-    gradient: float | None
+    derivative: Derivative
     formula: str | None = None
     exact: str | None = None
-    verdict: Literal["agrees", "differs"] | None = None
+    verdict: Verdict | None = None
     digits: int | None = None
     lost: int = 0
     reason: str | None = None
+    source: str = "SymPy"
 
 
 def check(analysis: Analysis, timeout: float) -> list[Check]:
@@ -38,49 +44,97 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
     finite = point is not None and all(
         np.all(np.isfinite(v)) for v in (*point.values(), analysis.value) if v is not None
     )
+    derivatives = analysis.derivatives()
     answer = symbolic_results(
-        program, analysis.shapes, analysis.wrt, point if finite else None, analysis.cotangent, timeout
+        program, analysis.shapes, derivatives, point if finite else None, analysis.cotangent, timeout
     )
     unsure = {name for note in analysis.notes for name in note.undifferentiable}
     spreads = {}
-    if point is not None and any(found.value for found in answer.elements.values()):
+    if point is not None and any(found.value for found in answer.found):
         start = 1.0 if analysis.cotangent is None else analysis.cotangent
-        spreads = spread(program, point, analysis.gradients, start)
+        spreads = spread(program, point, analysis.gradients, start) if analysis.gradients else {}
+    largest = max((abs(d.value) for d in derivatives if d.value is not None and math.isfinite(d.value)), default=0.0)
     checks = []
-    for (name, index), found in answer.elements.items():
-        if point is None:
-            checks.append(Check(name, index, None, found.formula, reason=None if found.formula else answer.reason))
+    for derivative, found in zip(derivatives, answer.found, strict=True):
+        value = derivative.value
+        if value is None:
+            checks.append(Check(derivative, found.formula, reason=None if found.formula else answer.reason))
             continue
-        gradient = float(np.asarray(analysis.gradients[name])[index])
         reason = None
-        if not math.isfinite(gradient) or not finite:
+        if not math.isfinite(value) or not finite:
             reason = "not finite here"
-        elif name in unsure:
+        elif any(name in unsure for name, _ in derivative.by):
             reason = "not differentiable here"
         elif found.value is None:
             reason = answer.reason or "SymPy finds no value here"
-        if reason is not None:
-            checks.append(Check(name, index, gradient, found.formula, found.value, reason=reason))
-        else:
-            assert found.value is not None
+        if reason is not None or found.value is None:
+            checks.append(Check(derivative, found.formula, found.value, reason=reason))
+            continue
+        if analysis.kind == "gradient":
+            name, index = derivative.by[0]
             noise = float(np.asarray(spreads[name])[index])
-            checks.append(compare(name, index, gradient, found.formula, found.value, noise))
+        else:  # what rounding may change here is not estimated: a part of the largest of these derivatives
+            noise = 1e-10 * largest
+        verdict, digits, lost = compare(value, found.value, noise)
+        estimated = analysis.kind == "gradient"
+        checks.append(Check(derivative, found.formula, found.value, verdict, digits, lost if estimated else 0))
     return checks
 
 
-def compare(name: str, index: tuple[int, ...], gradient: float, formula: str | None, exact: str, noise: float) -> Check:
-    """The verdict on one number: it differs only beyond what rounding explains (`noise`, see `rounding`)."""
+def check_function(recording: Recording, analysis: Analysis) -> list[Check]:
+    """Differences of the function's own values against the engine's numbers, for each element of each argument."""
+    derivatives = analysis.derivatives()
+    if len(derivatives) > MAX_ELEMENTS:
+        reason = f"too many elements ({len(derivatives):,}; the limit is {MAX_ELEMENTS})"
+        return [Check(derivative, reason=reason) for derivative in derivatives]
+    return [_by_differences(recording, analysis, derivative) for derivative in derivatives]
+
+
+def _by_differences(recording: Recording, analysis: Analysis, derivative: Derivative) -> Check:
+    name, index = derivative.by[0]
+    gradient = math.nan if derivative.value is None else derivative.value
+    weights = 1.0 if analysis.cotangent is None else analysis.cotangent
+
+    def value(moved: float) -> Any:
+        arguments = dict(recording.arguments)
+        data = np.array(arguments[name].detach()._data, dtype=float)
+        data[index] = moved
+        arguments[name] = tensor(data)
+        output = called(recording.function, arguments)
+        result = output.detach()._data if isinstance(output, Tensor) else as_number(output, recording.function)
+        return np.sum(weights * np.asarray(result, dtype=float))
+
+    at = float(np.asarray(recording.arguments[name].detach()._data)[index])
+    numeric = numeric_derivative(value, at, 2.0**-52)
+    if not math.isfinite(gradient):
+        return Check(derivative, reason="not finite here")
+    if not np.isfinite(numeric.value) or not np.isfinite(numeric.error):
+        return Check(derivative, reason="the function is not smooth around this point")
+    if bool(is_kink(numeric)):
+        sides = f"{float(numeric.left):.6g} and {float(numeric.right):.6g}"
+        return Check(derivative, reason=f"not differentiable here (the sides give {sides})")
+    distance, size = abs(gradient - float(numeric.value)), abs(gradient)
+    agrees = distance <= 1e-6 * size + 10 * float(numeric.error) + 1e-12
+    digits = _digits(max(distance, float(numeric.error)), size)
+    verdict: Verdict = "agrees" if agrees else "differs"
+    return Check(derivative, None, repr(float(numeric.value)), verdict, digits, source="differences")
+
+
+def compare(value: float, exact: str, noise: float) -> tuple[Verdict, int, int]:
+    """The verdict on one number, how many digits agree, and how many cancellation costs.
+
+    It differs only beyond what rounding explains (`noise`, see `rounding`). `exact` has 30 digits.
+    """
     import mpmath
 
     with mpmath.workdps(40):
         truth = mpmath.mpf(exact)
-        distance = float(abs(mpmath.mpf(gradient) - truth))
+        distance = float(abs(mpmath.mpf(value) - truth))
         size = float(abs(truth))
-    allowed = 8 * noise + 4 * math.ulp(gradient)
-    if distance > allowed:
-        return Check(name, index, gradient, formula, exact, "differs", _digits(distance, size))
+    if distance > 8 * noise + 4 * math.ulp(value):
+        return "differs", _digits(distance, size), 0
     lost = max(0, round(math.log10(max(noise, 5e-324) / size / 2.0**-52))) if size and noise > size * 1e-10 else 0
-    return Check(name, index, gradient, formula, exact, "agrees", _digits(distance, size), lost)
+    return "agrees", _digits(distance, size), lost
 
 
 def _digits(distance: float, size: float) -> int:

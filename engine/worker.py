@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 
 from .graph import Graph, Value
+from .higher import Derivative
 from .program import parse
 
 MAX_NODES = 5_000
 MAX_ELEMENTS = 64
-Element = tuple[str, tuple[int, ...]]  # an input's name, and the index of one of its elements
 
 
 @dataclass
 class Found:
-    """What SymPy found for one element: the derivative's formula, and its value to 30 digits; None for nothing."""
+    """What SymPy found for one derivative: its formula, and its value to 30 digits; None for nothing."""
 
     formula: str | None = None
     value: str | None = None
@@ -37,53 +37,52 @@ class Found:
 
 @dataclass
 class Answer:
-    """All that SymPy found, and why something is missing (None where nothing is)."""
+    """What SymPy found for each derivative, and why something is missing (None where nothing is)."""
 
-    elements: dict[Element, Found]
+    found: list[Found]
     reason: str | None = None
 
 
 def symbolic_results(
     graph: Graph,
     shapes: Mapping[str, tuple[int, ...]],
-    wrt: Sequence[str],
+    wanted: Sequence[Derivative],
     point: Mapping[str, Value] | None,
     cotangent: Value | None,
     timeout: float,
 ) -> Answer:
-    """SymPy's derivatives of the output for each element of the inputs `wrt`, found within `timeout` seconds.
+    """SymPy's formulas and values of the `wanted` derivatives, found within `timeout` seconds.
 
     Without a `point` only formulas are found. The graph must have been parsed from its `source`.
     """
-    elements: dict[Element, Found] = {
-        (name, index): Found() for name in wrt for index in np.ndindex(shapes.get(name, ()))
-    }
+    answer = Answer([Found() for _ in wanted])
     count = sum(not node.constant for node in graph.nodes)
     if count > MAX_NODES:
-        return Answer(elements, f"too large for SymPy ({count:,} nodes; the limit is {MAX_NODES:,})")
-    if len(elements) > MAX_ELEMENTS:
-        return Answer(elements, f"too large for SymPy ({len(elements):,} elements; the limit is {MAX_ELEMENTS})")
+        answer.reason = f"too large for SymPy ({count:,} nodes; the limit is {MAX_NODES:,})"
+        return answer
+    if len(wanted) > MAX_ELEMENTS:
+        answer.reason = f"too large for SymPy ({len(wanted):,} derivatives; the limit is {MAX_ELEMENTS})"
+        return answer
     request = {
         "source": graph.source,
         "names": graph.inputs,
         "seed": graph.seed,
         "output": graph.nodes[graph.output].name,
         "shapes": {name: list(shape) for name, shape in shapes.items()},
-        "wrt": list(wrt),
+        "wanted": [{"of": d.of, "by": d.by} for d in wanted],
         "point": None if point is None else {name: np.asarray(value).tolist() for name, value in point.items()},
         "cotangent": None if cotangent is None else np.asarray(cotangent).tolist(),
     }
-    reason = None
     for line in _ask(json.dumps(request), timeout):
         if isinstance(line, str):
-            reason = line
+            answer.reason = line
         elif "reason" in line:
-            reason = line["reason"]
+            answer.reason = line["reason"]
         else:
-            found = elements[(line["name"], tuple(line["index"]))]
+            found = answer.found[line["place"]]
             found.formula = line.get("formula", found.formula)
             found.value = line.get("value", found.value)
-    return Answer(elements, reason)
+    return answer
 
 
 def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
@@ -141,8 +140,8 @@ def serve() -> None:
             print(json.dumps({"reason": f"SymPy cannot treat this: {text[:120]}"}), flush=True)
 
 
-def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[Any, dict[str, Any], list[tuple[str, Any, Any]]]:
-    """The scalar to differentiate, the symbols of each input, and the elements to differentiate by."""
+def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[dict[str, Any], list[Any]]:
+    """The symbols of each input, and the derivatives' terms."""
     from . import symbolic
 
     graph = parse(request["source"], names=request["names"], seed=request["seed"])
@@ -151,13 +150,20 @@ def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[Any, dict[str, 
     shapes = {name: tuple(shape) for name, shape in request["shapes"].items()}
     result, symbols = symbolic.lower(graph, shapes, doubles=doubles)
     cotangent = None if request["cotangent"] is None else np.asarray(request["cotangent"])
-    elements = [
-        (name, index, symbols[name][index] if index else symbols[name])
-        for name in request["wrt"]
-        if name in symbols
-        for index in np.ndindex(np.shape(symbols[name]))
-    ]
-    return symbolic.total(result, cotangent), symbols, elements
+    known: dict[Any, Any] = {}  # a gradient is the start of many second derivatives
+    terms = []
+    for wanted in request["wanted"]:
+        of = None if wanted["of"] is None else tuple(wanted["of"])
+        path: tuple[Any, ...] = (of,)
+        if path not in known:
+            known[path] = symbolic.total(result, cotangent) if of is None else np.asarray(result, dtype=object)[of]
+        for name, index in wanted["by"]:
+            before, path = path, (*path, (name, tuple(index)))
+            if path not in known:
+                symbol = symbols[name][tuple(index)] if index else symbols[name]
+                known[path] = symbolic.derivative(known[before], symbol)
+        terms.append(known[path])
+    return symbols, terms
 
 
 def _values(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -166,27 +172,26 @@ def _values(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
     if request["point"] is None:
         return
-    expression, symbols, elements = _lowered(request, doubles=True)
+    symbols, terms = _lowered(request, doubles=True)
     point = {}
     for name, symbol in symbols.items():
         values = np.asarray(request["point"][name], dtype=float)
         for index in np.ndindex(np.shape(symbol)):
             point[symbol[index] if index else symbol] = symbolic.as_double(values[index])
-    for name, index, symbol in elements:
-        value = symbolic.value_at(symbolic.derivative(expression, symbol), point)
-        yield {"name": name, "index": index, "value": None if value is None else str(value)}
+    for place, term in enumerate(terms):
+        value = symbolic.value_at(term, point)
+        yield {"place": place, "value": None if value is None else str(value)}
 
 
 def _formulas(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The derivatives' formulas, as they come and then simplified."""
     from . import symbolic
 
-    expression, _, elements = _lowered(request, doubles=False)
-    rough = [(name, index, symbolic.derivative(expression, symbol)) for name, index, symbol in elements]
-    for name, index, found in rough:
-        yield {"name": name, "index": index, "formula": symbolic.formula_text(found)}
-    for name, index, found in rough:
-        yield {"name": name, "index": index, "formula": symbolic.formula_text(symbolic.simplest(found))}
+    _, terms = _lowered(request, doubles=False)
+    for place, term in enumerate(terms):
+        yield {"place": place, "formula": symbolic.formula_text(term)}
+    for place, term in enumerate(terms):
+        yield {"place": place, "formula": symbolic.formula_text(symbolic.simplest(term))}
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .values import jsonable, shape_text, to_json, value_text
 
 MOST_ROWS = 60  # nodes that a table shows
 HEADER = ("node", "expression", "value", "shape", "leaf", "requires_grad", "grad_fn", "grad")
+MOST_COLUMNS = 12  # of a matrix
 LONGEST = 48  # characters of a formula that a column holds
 NO_INPUTS = "No input: there is nothing to differentiate."
 
@@ -52,6 +53,12 @@ def show_derivatives(analysis: Analysis, checks: list[Check] | None, screen: Scr
     if not analysis.wrt:
         return
     screen.line()
+    if analysis.kind == "direction":
+        screen.line(product_text(analysis, digits))
+        return
+    if analysis.kind in ("hessian", "jacobian") and not analysis.missing:
+        screen.grid(matrix_grid(analysis, digits))
+        screen.line()
     if checks and len(checks) <= MOST_ROWS and any(len(check.formula or "") > LONGEST for check in checks):
         _show_blocks(analysis, checks, screen, digits)
     else:
@@ -72,8 +79,8 @@ def _show_blocks(analysis: Analysis, checks: list[Check], screen: Screen, digits
 
 
 def _derivative_cells(analysis: Analysis, check: Check, digits: int) -> tuple[str, str]:
-    gradient = "" if check.gradient is None else value_text(check.gradient, digits)
-    return f"d{analysis.output}/d{element_name(check.name, check.index)}", gradient
+    value = check.derivative.value
+    return check.derivative.label(analysis.output), "" if value is None else value_text(value, digits)
 
 
 def title(analysis: Analysis, digits: int) -> str:
@@ -124,6 +131,8 @@ def _style(row: NodeRow) -> str:
 def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int) -> Grid:
     """The derivatives; without checks one line for each input, with them one for each element."""
     grid = Grid(("", "derivative", "formula", "check"), wraps=("derivative", "formula", "check"))
+    if checks is None and analysis.kind != "gradient":
+        checks = [Check(derivative) for derivative in analysis.further]
     if checks is None:
         for name, found in analysis.gradients.items():
             grid.rows.append([f"d{analysis.output}/d{name}", value_text(found, digits), "", ""])
@@ -133,6 +142,38 @@ def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int)
         grid.rows.append([name, gradient, check.formula or "", check_text(check, digits)])
         grid.styles.append("bold red" if check.verdict == "differs" else "")
     return _shortened(grid.without_empty(), analysis, digits)
+
+
+def matrix_grid(analysis: Analysis, digits: int) -> Grid:
+    """A Hessian or a Jacobian: rows and columns labelled by the elements of inputs (or of the output)."""
+    rows, columns, matrix = matrix_of(analysis)
+    shown = slice(0, MOST_COLUMNS)
+    grid = Grid(["", *columns[shown]], wraps=(), right=columns)
+    for label, values in list(zip(rows, matrix, strict=True))[:MOST_ROWS]:
+        grid.rows.append([label, *(value_text(v, digits) for v in values[shown])])
+    if len(columns) > MOST_COLUMNS or len(rows) > MOST_ROWS:
+        grid.rows.append(["…", *([""] * len(columns[shown]))])
+    return grid
+
+
+def matrix_of(analysis: Analysis) -> tuple[list[str], list[str], list[list[float | None]]]:
+    """The labels of the rows and of the columns, and the numbers."""
+    entries: dict[str, dict[str, float | None]] = {}
+    for derivative in analysis.further:
+        column = element_name(*derivative.by[-1])
+        if analysis.kind == "hessian":
+            row = element_name(*derivative.by[0])
+        else:
+            row = element_name(analysis.output, derivative.of or ())
+        entries.setdefault(row, {})[column] = derivative.value
+    columns = list(next(iter(entries.values()), {}))
+    return list(entries), columns, [[values[c] for c in columns] for values in entries.values()]
+
+
+def product_text(analysis: Analysis, digits: int) -> str:
+    """The derivative in a direction."""
+    along = ", ".join(f"d{name} = {value_text(value, digits)}" for name, value in analysis.direction.items())
+    return f"d{analysis.output} = {value_text(analysis.product, digits)}   for {along}"
 
 
 def _shortened(grid: Grid, analysis: Analysis, digits: int) -> Grid:
@@ -146,12 +187,12 @@ def _shortened(grid: Grid, analysis: Analysis, digits: int) -> Grid:
 def check_text(check: Check, digits: int) -> str:
     """A check in a few words."""
     if check.verdict == "differs":
-        return f"DIFFERS: SymPy finds {float(check.exact or 'nan'):.{max(digits, 10)}g}"
+        verb = "finds" if check.source == "SymPy" else "find"
+        return f"DIFFERS: {check.source} {verb} {float(check.exact or 'nan'):.{max(digits, 10)}g}"
     if check.verdict == "agrees":
         lost = f"; cancellation costs about {check.lost}" if check.lost else ""
-        if not check.digits:
-            return "SymPy agrees within rounding" + lost
-        return f"SymPy agrees to {check.digits} digits" + lost
+        verb = "agrees" if check.source == "SymPy" else "agree"
+        return f"{check.source} {verb} " + (f"to {check.digits} digits" if check.digits else "within rounding") + lost
     return f"not checked: {check.reason}" if check.reason else ""
 
 
@@ -161,7 +202,11 @@ def show_markdown(analysis: Analysis, checks: list[Check] | None, digits: int) -
     parts += [f"**Note:** {note.text}\n" for note in analysis.notes]
     if analysis.missing:
         parts.append(f"No value for {', '.join(analysis.missing)}.\n")
-    if analysis.wrt and (checks or analysis.gradients):
+    if analysis.kind == "direction":
+        parts.append(f"`{product_text(analysis, digits)}`\n")
+    elif analysis.kind in ("hessian", "jacobian"):
+        parts.append(markdown(matrix_grid(analysis, digits)))
+    elif analysis.wrt and (checks or analysis.gradients):
         parts.append(markdown(derivative_grid(analysis, checks, digits)))
     return "\n".join(parts)
 
@@ -193,19 +238,26 @@ def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
         }
         for row in analysis.nodes
     ]
+    if analysis.kind == "order":
+        made["derivatives"] = {derivative.key: derivative.value for derivative in analysis.further}
+    elif analysis.kind in ("hessian", "jacobian"):
+        rows, columns, matrix = matrix_of(analysis)
+        made[analysis.kind] = {"rows": rows, "columns": columns, "matrix": matrix}
+    elif analysis.kind == "direction":
+        made["jvp"] = {"direction": analysis.direction, "product": analysis.product}
     if analysis.notes:
         made["notes"] = [{"kind": note.kind, "message": note.text} for note in analysis.notes]
     if checks is not None:
-        made["symbolic"] = {element_name(c.name, c.index): c.formula for c in checks}
+        made["symbolic"] = {c.derivative.key: c.formula for c in checks}
         made["check"] = {
-            element_name(c.name, c.index): {
+            c.derivative.key: {
                 "verdict": c.verdict,
                 "digits": c.digits,
                 "exact": c.exact,
                 "reason": c.reason,
             }
             for c in checks
-            if c.gradient is not None
+            if c.derivative.value is not None
         }
     return made
 
@@ -241,7 +293,7 @@ def csv_text(analysis: Analysis, checks: list[Check] | None) -> str:
     header = ["name", "expression", "value", "shape", "is_leaf", "requires_grad", "grad_fn", "grad"]
     by_name: dict[str, list[Check]] = {}
     for check in checks or []:
-        by_name.setdefault(check.name, []).append(check)
+        by_name.setdefault(check.derivative.by[0][0], []).append(check)
     rows = []
     for row in analysis.nodes:
         cells = [

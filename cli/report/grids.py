@@ -10,23 +10,24 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 NARROW = 100  # columns of a terminal below which headers are shortened
-RIGHT = frozenset({"value", "grad", "derivative"})  # columns of numbers
+RIGHT = ("value", "grad", "derivative")  # columns of numbers
 
 
 @dataclass
 class Grid:
-    """A table's text: `wraps` are the columns that give way where the terminal is narrow; `styles` those of rows."""
+    """A table's text. `wraps` are the columns that give way where the terminal is narrow, `right` those of numbers."""
 
     header: Sequence[str]
     rows: list[list[str]] = field(default_factory=list)
     wraps: Sequence[str] = ("expression", "formula", "check", "value", "grad")
     styles: list[str] = field(default_factory=list)
+    right: Sequence[str] = RIGHT
 
     def without_empty(self) -> Grid:
         """The grid without the columns that say nothing."""
         kept = [c for c in range(len(self.header)) if any(row[c] for row in self.rows)]
         rows = [[row[c] for c in kept] for row in self.rows]
-        return Grid([self.header[c] for c in kept], rows, self.wraps, self.styles)
+        return Grid([self.header[c] for c in kept], rows, self.wraps, self.styles, self.right)
 
 
 def width(text: str) -> int:
@@ -48,14 +49,14 @@ def plain(grid: Grid) -> str:
     sizes = [max(width(row[c]) for row in [list(grid.header), *grid.rows]) for c in range(len(grid.header))]
     lines = []
     for row in [list(grid.header), ["-" * size for size in sizes], *grid.rows]:
-        cells = [_pad(cell, size, name in RIGHT) for cell, size, name in zip(row, sizes, grid.header, strict=True)]
+        cells = [_pad(cell, size, name in grid.right) for cell, size, name in zip(row, sizes, grid.header, strict=True)]
         lines.append("  ".join(cells).rstrip() + "\n")
     return "".join(lines)
 
 
 def markdown(grid: Grid) -> str:
     """A table of GitHub's Markdown."""
-    rule = ["---:" if name in RIGHT else "---" for name in grid.header]
+    rule = ["---:" if name in grid.right else "---" for name in grid.header]
     rows = [[_escaped(cell) for cell in row] for row in grid.rows]
     return "".join(f"| {' | '.join(row)} |\n" for row in [list(grid.header), rule, *rows])
 
@@ -115,10 +116,10 @@ def _rich(grid: Grid, columns: int) -> Any:
         longest = max((len(word) for row in grid.rows for word in row[c].split()), default=0)
         table.add_column(
             Text(name.replace("requires_grad", "req.\ngrad" if narrow else "requires\ngrad")),
-            justify="right" if name in RIGHT else "left",
+            justify="right" if name in grid.right else "left",
             overflow="fold",
             no_wrap=name not in grid.wraps,
-            min_width=min(longest, 13) if name in RIGHT else None,
+            min_width=min(longest, 13) if name in grid.right else None,
         )
     for i, row in enumerate(grid.rows):
         table.add_row(*map(Text, row), style=grid.styles[i] if i < len(grid.styles) else None)
