@@ -33,7 +33,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Each function of the table: `chainrule.sin`."""
     if name in _ops.CALLS:
-        return _ops.CALLS[name]
+        return _ops.function(name)
     raise AttributeError(f"module 'chainrule' has no attribute {name!r}")
 
 

@@ -207,6 +207,10 @@ def misfit(graph: Graph, i: int, xs: Sequence[Any], error: Exception) -> Chainru
     name = op.infix or op.name
     if isinstance(error, IndexError):  # of an index, or of an axis
         return graph.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
+    if isinstance(error, np.linalg.LinAlgError):
+        square = len(np.shape(xs[0])) > 1 and np.shape(xs[0])[-1] == np.shape(xs[0])[-2]
+        what = "the matrix is singular" if square else f"a square matrix is needed, not {shapes}"
+        return graph.error("shape" if not square else "value", f"{name}: {what}", i)
     hint = None
     if op.infix == "@":
         hint = "the last axis on the left must be as long as the first of the last two on the right"

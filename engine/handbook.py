@@ -83,7 +83,7 @@ def call_text(op: Op) -> str:
 def _family(op: Op) -> str:
     return next(
         name
-        for name in ("constants", "arithmetic", "elementary", "special", "arrays", "base")
+        for name in ("constants", "arithmetic", "elementary", "special", "arrays", "linalg", "base")
         if op in vars(getattr(ops, name)).values()
     )
 

@@ -43,7 +43,7 @@ class Noisy(Traced):
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
         """Compute `op` and move the result by up to one ulp."""
         value = op.compute(*[x.value if isinstance(x, Noisy) else x for x in xs])
-        if not op.differentiable or op.partials in ((-1,), (1,)):  # comparisons and signs are exact
+        if op.exact or not op.differentiable:
             return Noisy(value, self.generator)
         return Noisy(value * (1 + ULP * self.generator.uniform(-1, 1, np.shape(value))), self.generator)
 

@@ -26,7 +26,7 @@ from .evaluate import start_shape_check
 from .inplace import InPlace
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol
-from .ops import CALLS, Op, Traced, shape_text
+from .ops import CALLS, Op, Traced, function, shape_text
 from .ops.arithmetic import COMPARISON
 from .ops.arrays import transpose
 from .ops.base import ARITHMETIC
@@ -268,9 +268,9 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     def __getattr__(self, name: str) -> Any:
         """The table's functions as methods."""
-        op = CALLS.get(name)
-        if op is None:
+        if name not in CALLS:
             return self.in_place_method(name)
+        op = function(name)
         return lambda *xs, **params: op(self, *xs, **params)
 
     def __dir__(self) -> list[str]:

@@ -5,9 +5,10 @@ Nothing else names an operation: the parser, the engine, SymPy's counterpart, th
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from . import arithmetic, arrays, base, constants, elementary, special
+from . import arithmetic, arrays, base, constants, elementary, linalg, special
 from .arithmetic import is_constant
 from .arrays import MAX_ELEMENTS, shape_text
 from .base import Edge, Interval, Op, Traced, chain
@@ -30,7 +31,7 @@ __all__ = [
 
 TABLE: dict[str, Op] = {
     op.name: op
-    for family in (base, constants, arithmetic, elementary, special, arrays)
+    for family in (base, constants, arithmetic, elementary, special, arrays, linalg)
     for op in vars(family).values()
     if isinstance(op, Op)
 }
@@ -77,8 +78,21 @@ def _attach_operators() -> None:
 _attach_operators()
 
 
+def function(name: str) -> Any:
+    """What calling `name` from Python means: its row, or for an overloaded name the row for so many arguments."""
+    if name not in _OVERLOADS:
+        return CALLS[name]
+
+    def overloaded(*xs: Any, **params: Any) -> Any:
+        op = find(name, len(xs))
+        assert op is not None
+        return functools.reduce(op, xs) if op.folds and len(xs) > 2 else op(*xs, **params)
+
+    return overloaded
+
+
 def __getattr__(name: str) -> Any:
     """Each function of the table by its name: `ops.sin`."""
     if name in CALLS:
-        return CALLS[name]
+        return function(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -83,6 +83,7 @@ mod: Op = Op(
 )
 neg: Op = Op(
     "neg", np.negative, "the negative", (-1,), scalar=operator.neg, sympy=lambda sp, x: -x, infix="-", level=SIGN
+    exact=True,
 )
 
 
@@ -95,6 +96,7 @@ identity: Op = Op(
     sympy=lambda sp, x: x,
     grad_fn="AliasBackward0",
     public=False,
+    exact=True,
 )
 
 
@@ -189,6 +191,7 @@ where: Op = Op(
     sympy=lambda sp, c, a, b: sp.Piecewise((a, truth(sp, c)), (b, True)),
     elementwise=True,
     signature="c, a, b",
+    exact=True,
 )
 
 
@@ -212,6 +215,7 @@ maximum: Op = Op(
     aliases=("Max",),
     overloads="max",
     folds=True,
+    exact=True,
 )
 minimum: Op = Op(
     "minimum",
@@ -225,6 +229,7 @@ minimum: Op = Op(
     aliases=("Min",),
     overloads="min",
     folds=True,
+    exact=True,
 )
 clip: Op = Op(
     "clip",
@@ -246,6 +251,7 @@ clip: Op = Op(
     ),
     elementwise=True,
     signature="x, lo, hi",
+    exact=True,
 )
 abs_: Op = Op(
     "abs",
@@ -256,6 +262,7 @@ abs_: Op = Op(
     sympy=lambda sp, x: sp.Abs(x) if x.is_extended_real else sp.Piecewise((x, x >= 0), (-x, True)),
     aliases=("Abs",),
     edges=(kink(0, value=0, left=-1, right=1),),
+    exact=True,
 )
 sign: Op = Op(
     "sign",
@@ -265,6 +272,7 @@ sign: Op = Op(
     scalar=lambda x: 1.0 if x > 0 else -1.0 if x < 0 else x * 0.0,
     sympy=lambda sp, x: sp.sign(x) if x.is_extended_real else sp.Piecewise((1, x > 0), (-1, x < 0), (0, True)),
     edges=(kink(0, value=0, left=0, right=0, kind="jump"),),
+    exact=True,
 )
 relu: Op = Op(
     "relu",
@@ -275,6 +283,7 @@ relu: Op = Op(
     sympy=lambda sp, x: sp.Max(x, 0),
     edges=(kink(0, value=0, left=0, right=1),),
     elementwise=True,
+    exact=True,
 )
 heaviside: Op = Op(
     "heaviside",
@@ -284,12 +293,13 @@ heaviside: Op = Op(
     scalar=lambda x: 1.0 if x > 0 else 0.0 if x < 0 else 0.5 + x * 0.0,
     sympy="Heaviside",
     edges=(kink(0, value=0, left=0, right=0, kind="jump"),),
+    exact=True,
 )
 
 
 def _step(name: str, forward: Any, sympy: Any, doc: str, at: str, hit: Any, point: float) -> Op:
     jump = Edge("jump", at, hit, (point,), (0,), (0,), (0,))
-    return Op(name, forward, doc, (0,), scalar=lambda x: float(forward(x)), sympy=sympy, edges=(jump,))
+    return Op(name, forward, doc, (0,), scalar=lambda x: float(forward(x)), sympy=sympy, edges=(jump,), exact=True)
 
 
 floor = _step("floor", np.floor, None, "the largest integer not above x", "x an integer", lambda x: x == np.floor(x), 2)

@@ -1,4 +1,4 @@
-"""Arrays: making them, indexing, reducing, multiplying; and the operations that move a cotangent between shapes.
+"""Arrays: making them, indexing, reducing; and the operations that move a cotangent between shapes.
 
 Three operations are the adjoints of NumPy's broadcasting and reducing. They take the array whose shape is wanted as a
 second input, so that a rule needs no shapes and runs on graphs whose shapes are not known yet:
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import PRODUCT, abs_, sign, where
+from .arithmetic import where
 from .base import Op
 
 MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
@@ -101,6 +101,7 @@ expand_like: Op = Op(
     grad_fn="ExpandBackward0",
     public=False,
     shapes_only=True,
+    exact=True,
 )
 reshape_like: Op = Op(
     "reshape_like",
@@ -111,6 +112,7 @@ reshape_like: Op = Op(
     grad_fn="ViewBackward0",
     public=False,
     shapes_only=True,
+    exact=True,
 )
 count: Op = Op(
     "count",
@@ -138,6 +140,7 @@ index: Op = Op(
     grad_fn=_index_name,
     public=False,
     shapes_only=True,
+    exact=True,
 )
 place_like: Op = Op(
     "place_like",
@@ -149,6 +152,7 @@ place_like: Op = Op(
     grad_fn="SelectBackward0",
     public=False,
     shapes_only=True,
+    exact=True,
 )
 
 
@@ -172,6 +176,7 @@ put: Op = Op(
     grad_fn="CopySlices",
     public=False,
     shapes_only=True,
+    exact=True,
 )
 
 
@@ -195,6 +200,7 @@ array: Op = Op(
     grad_fn="StackBackward0",
     public=False,
     shapes_only=True,
+    exact=True,
 )
 transpose: Op = Op(
     "transpose",
@@ -205,6 +211,7 @@ transpose: Op = Op(
     grad_fn="PermuteBackward0",
     infix=".T",
     shapes_only=True,
+    exact=True,
 )
 
 # --- arrays from nothing ----------------------------------------------------------------------------------------------
@@ -282,126 +289,50 @@ mean: Op = Op(
 )
 
 
-def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    size = np.abs(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == 2:
-        scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
-        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)  # squares neither overflow nor vanish
-        total = np.sqrt(np.sum(np.square(size / scale), axis=axis, keepdims=True)) * scale
-    elif ord > 0:
-        total = np.sum(size**ord, axis=axis, keepdims=True) ** (1 / ord)
-    else:
-        raise ChainruleError("value", f"the order of a norm must be positive, not {ord:g}")
-    if keepdims:
-        return total
-    return np.squeeze(total, axis=axis if axis is not None else tuple(range(np.ndim(total))))[()]
+def _largest(extreme: Any) -> Any:
+    """SymPy's counterpart of a largest or smallest element: Max or Min taken along axes."""
+
+    def reduced(x: Any, axis: Any, keepdims: bool, take: Any) -> Any:
+        pairwise = np.frompyfunc(take, 2, 1)
+        if axis is None:
+            found = pairwise.reduce(np.ravel(x))
+            return np.reshape(np.asarray(found, dtype=object), (1,) * np.ndim(x)) if keepdims else found
+        return pairwise.reduce(x, axis=axis, keepdims=keepdims)
+
+    return lambda sp, x, axis=None, keepdims=False: reduced(x, axis, keepdims, getattr(sp, extreme))
 
 
-def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+def extreme_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The elements of `x` that are the largest (or smallest), `y`, share the cotangent evenly."""
     g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
-    if ord == math.inf:  # the largest elements share the cotangent evenly
-        top = where(abs_(x) == y, 1, 0)
-        share = expand_like(sum_(top, axis=axis, keepdims=keepdims), x, axis=axis, keepdims=keepdims)
-        return where(abs_(x) == y, g * sign(x) / share, 0)
-    if ord == 1:
-        return g * sign(x)
-    if ord == 2:
-        return where(y == 0, 0, g * x / y)
-    return where(y == 0, 0, g * sign(x) * (abs_(x) / y) ** (ord - 1))
+    chosen = where(x == y, 1, 0)
+    sharing = expand_like(sum_(chosen, axis=axis, keepdims=keepdims), x, axis=axis, keepdims=keepdims)
+    return where(chosen, g / sharing, 0)
 
 
-norm: Op = Op(
-    "norm",
-    _norm,
-    "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
-    vjps=(_norm_vjp,),
-    numpy=(np.linalg.norm,),
-    sympy=lambda sp, x, ord=2, axis=None, keepdims=False: _symbolic_norm(sp, x, ord, axis, keepdims),
-    signature="x; ord=2, *, axis=None, keepdims=False",
-    grad_fn="LinalgVectorNormBackward0",
+def _extreme_name(name: str) -> Any:
+    return lambda x, axis=None, keepdims=False: f"{name}Backward{1 if axis is None else 0}"
+
+
+max_: Op = Op(
+    "max",
+    np.max,
+    "the largest element, over all or along axes; max(x, y, …) is elementwise",
+    vjps=(extreme_vjp,),
+    sympy=_largest("Max"),
+    signature=REDUCTION,
+    grad_fn=_extreme_name("Max"),
+    exact=True,
 )
-
-
-def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    size = np.frompyfunc(sp.Abs, 1, 1)(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    total = np.sum(x * x if ord == 2 else size ** sp.nsimplify(ord), axis=axis, keepdims=keepdims)
-    return np.frompyfunc(lambda t: t ** (1 / sp.nsimplify(ord)), 1, 1)(total)
-
-
-# --- products ---------------------------------------------------------------------------------------------------------
-
-
-def _product_name(x: Any, y: Any) -> str:
-    kind = {(1, 1): "Dot", (1, 2): "Mv", (2, 1): "Mv", (2, 2): "Mm"}.get((np.ndim(x), np.ndim(y)), "Bmm")
-    return f"{kind}Backward0"
-
-
-def _column(x: Any) -> Any:
-    return index(x, key=(Ellipsis, None))
-
-
-def _row(x: Any) -> Any:
-    return index(x, key=(Ellipsis, None, slice(None)))
-
-
-def _swap(x: Any) -> Any:
-    """The last two axes exchanged."""
-    return transpose(x) if np.ndim(x) == 2 else swap_last(x)
-
-
-def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
-    if np.ndim(x) == 0 or np.ndim(y) == 0:
-        return sum_like(g * y, x)
-    if np.ndim(x) == 1 and np.ndim(y) == 1:
-        return g * y
-    if np.ndim(y) == 1:
-        return sum_like(_column(g) * y, x)
-    if np.ndim(x) == 1:
-        return sum_like(matmul(y, _column(g))[..., 0], x)
-    return sum_like(matmul(g, _swap(y)), x)
-
-
-def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
-    if np.ndim(x) == 0 or np.ndim(y) == 0:
-        return sum_like(g * x, y)
-    if np.ndim(x) == 1 and np.ndim(y) == 1:
-        return g * x
-    if np.ndim(x) == 1:
-        return sum_like(_column(x) * _row(g), y)
-    if np.ndim(y) == 1:
-        return sum_like(matmul(_swap(x), _column(g))[..., 0], y)
-    return sum_like(matmul(_swap(x), g), y)
-
-
-swap_last: Op = Op(
-    "swap_last",
-    lambda x: np.swapaxes(x, -1, -2),
-    "the last two axes exchanged",
-    vjps=(lambda g, y, x: swap_last(g),),
-    grad_fn="TransposeBackward0",
-    public=False,
-)
-matmul: Op = Op(
-    "matmul",
-    np.matmul,
-    "the matrix product, also written A @ B",
-    vjps=(_left_vjp, _right_vjp),
-    signature="x, y",
-    grad_fn=_product_name,
-    infix="@",
-    level=PRODUCT,
-)
-dot: Op = Op(
-    "dot",
-    np.dot,
-    "the inner product of two vectors; of matrices, the matrix product",
-    vjps=(_left_vjp, _right_vjp),
-    signature="x, y",
-    grad_fn=_product_name,
+min_: Op = Op(
+    "min",
+    np.min,
+    "the smallest element, over all or along axes; min(x, y, …) is elementwise",
+    vjps=(extreme_vjp,),
+    sympy=_largest("Min"),
+    signature=REDUCTION,
+    grad_fn=_extreme_name("Min"),
+    exact=True,
 )
 
 # --- graph ------------------------------------------------------------------------------------------------------------
@@ -432,6 +363,7 @@ detach: Op = Op(
     scalar=lambda x: x,
     sympy=lambda sp, x: _opaque(sp)(x),
     aliases=("stop_gradient",),
+    exact=True,
 )
 const: Op = Op(
     "const",
@@ -440,4 +372,5 @@ const: Op = Op(
     (None,),
     scalar=lambda x: x,
     sympy=lambda sp, x: _opaque(sp)(x),
+    exact=True,
 )

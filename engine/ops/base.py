@@ -114,6 +114,7 @@ class Op:
     signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
                by name, `*shape` is any number of static numbers, `*xs` any number of inputs
     numpy      functions of NumPy's, besides `forward`, that mean this row when they meet a Tensor
+    exact      the result is made of the inputs' own numbers, their negatives or small integers: nothing is rounded
     shapes_only  the rules need the inputs for their shapes only, not their values
     overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
     """
@@ -137,6 +138,7 @@ class Op:
     elementwise: bool | None = None
     public: bool = True
     shapes_only: bool = False
+    exact: bool = False
     numpy: tuple[Callable[..., Any], ...] = ()
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
