@@ -82,7 +82,14 @@ mod: Op = Op(
     level=PRODUCT,
 )
 neg: Op = Op(
-    "neg", np.negative, "the negative", (-1,), scalar=operator.neg, sympy=lambda sp, x: -x, infix="-", level=SIGN
+    "neg",
+    np.negative,
+    "the negative",
+    (-1,),
+    scalar=operator.neg,
+    sympy=lambda sp, x: -x,
+    infix="-",
+    level=SIGN,
     exact=True,
 )
 
