@@ -17,7 +17,7 @@ import numpy as np
 from .errors import ChainruleError
 from .evaluate import cotangent_of, scalar_cotangent
 from .modes import anomaly, users_line
-from .ops import Op, shape_text
+from .ops import Op, Traced, shape_text
 from .ops.base import quietly
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class AccumulateGrad:
 
 
 Edge = Function | AccumulateGrad | None
+Wrap = Callable[[Any, Edge], Any]
 
 
 def reachable(roots: Iterable[Edge]) -> list[Function | AccumulateGrad]:
@@ -137,6 +138,7 @@ def leading_to(order: Sequence[Function | AccumulateGrad], ends: Collection[Edge
 
 def run_backward(
     starts: Sequence[tuple[Edge, Any]],
+    wrap: Wrap,
     *,
     retain_graph: bool,
     create_graph: bool,
@@ -145,7 +147,8 @@ def run_backward(
 ) -> dict[Edge, Any]:
     """Carry cotangents from `starts`, pairs of a function and the cotangent of its output, towards the leaves.
 
-    A cotangent is a number, an array, or with `create_graph` a Tensor. With `ends` only what leads to them is visited,
+    `wrap` makes a Tensor of values and the function that made them. A cotangent is a number, an array, or with
+    `create_graph` a Tensor. With `ends` only what leads to them is visited,
     and their cotangents are returned. With `accumulate` what arrives at leaves (and at tensors that retain their
     gradient) is added to their `grad`. Without `retain_graph` what the functions saved is let go.
     Raises `ChainruleError` of kind `grad`.
@@ -163,19 +166,19 @@ def run_backward(
             if g is None or (needed is not None and function not in needed):
                 continue
             if function.hooks is not None:
-                g = _through_hooks(function.hooks, g, create_graph)
+                g = _through_hooks(function.hooks, g, wrap, create_graph)
             if ends is not None and function in ends:
                 found[function] = g
             if accumulate and (ends is None or function in ends or type(function) is Function):
-                _keep(function, g)
+                _keep(function, g, wrap)
             if type(function) is Function:
-                _step(function, g, arrived, create_graph)
+                _step(function, g, arrived, wrap if create_graph else None)
                 if not retain_graph:
                     function.let_go()
     return found
 
 
-def _step(function: Function, g: Any, arrived: dict[Edge, Any], create_graph: bool) -> None:
+def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | None) -> None:
     """Hand the cotangent of a function on to its inputs."""
     xs, op, y = function.xs, function.op, function.output
     if xs is None:
@@ -185,10 +188,8 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], create_graph: bo
             hint="what it saved was let go; call the first backward with retain_graph=True",
         )
     values: Sequence[Any] = function.raw
-    if create_graph:
-        from .tensors import Tensor
-
-        values, y = xs, Tensor(y, function)
+    if wrap is not None:  # the rules run on Tensors, and are recorded
+        values, y = xs, wrap(y, function)
         cotangent = cotangent_of
     else:
         cotangent = scalar_cotangent if type(g) is float and type(y) is float else cotangent_of
@@ -210,29 +211,25 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], create_graph: bo
         arrived[edge] = c if before is None else before + c
 
 
-def _keep(function: Function | AccumulateGrad, g: Any) -> None:
+def _keep(function: Function | AccumulateGrad, g: Any, wrap: Wrap) -> None:
     """Add a cotangent to the `grad` of the tensor that wants it."""
     target = function.target()
     if target is None:
         return
-    from .tensors import Tensor
-
-    made = g if isinstance(g, Tensor) else Tensor(g)
+    made: Any = g if isinstance(g, Traced) else wrap(g, None)
     target._grad = made if target._grad is None else target._grad + made
     if type(function) is AccumulateGrad and function.post_hooks:
         for hook in list(function.post_hooks):
             hook(target)
 
 
-def _through_hooks(hooks: list[Hook], g: Any, create_graph: bool) -> Any:
+def _through_hooks(hooks: list[Hook], g: Any, wrap: Wrap, create_graph: bool) -> Any:
     """The cotangent after the hooks, each of which may replace it."""
-    from .tensors import Tensor
-
-    current = g if isinstance(g, Tensor) else Tensor(g)
+    current: Any = g if isinstance(g, Traced) else wrap(g, None)
     for hook in list(hooks):
         replaced = hook(current)
         if replaced is not None:
-            current = replaced if isinstance(replaced, Tensor) else Tensor(np.asarray(replaced, dtype=float)[()])
+            current = replaced if isinstance(replaced, Traced) else wrap(np.asarray(replaced, dtype=float)[()], None)
     return current if create_graph else current._data
 
 

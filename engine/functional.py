@@ -27,7 +27,7 @@ def backward(
     starts = _starts(tensors, grad_tensors, create_graph)
     ends = None if inputs is None else {edge_of(x, i) for i, x in enumerate(as_tensors(inputs))}
     keep = create_graph if retain_graph is None else retain_graph
-    run_backward(starts, retain_graph=keep, create_graph=create_graph, ends=ends)
+    run_backward(starts, Tensor, retain_graph=keep, create_graph=create_graph, ends=ends)
 
 
 def grad(
@@ -58,7 +58,9 @@ def grad(
     edges = [edge_of(x, i) for i, x in enumerate(wanted)]
     starts = _starts(outputs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    found = run_backward(starts, retain_graph=keep, create_graph=create_graph, ends=set(edges), accumulate=False)
+    found = run_backward(
+        starts, Tensor, retain_graph=keep, create_graph=create_graph, ends=set(edges), accumulate=False
+    )
     gradients: list[Tensor | None] = []
     for i, (x, edge) in enumerate(zip(wanted, edges, strict=True)):
         g = found.get(edge)

@@ -77,15 +77,13 @@ class InPlace:
 
     def apply_in_place(self: Any, op: Op, *others: Any, **params: Any) -> Tensor:
         """Let the tensor become `op` of itself and others: its values, and where it is recorded its function."""
-        from .tensors import Tensor
-
         if grad_mode.enabled and self.requires_grad and self.is_leaf:
             raise ChainruleError(
                 "grad",
                 "a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="change it under no_grad(), or make a new tensor: x = x + 1",
             )
-        before = Tensor(self._data, self._edge)  # what the function saves: the tensor as it was
+        before = type(self)(self._data, self._edge)  # what the function saves: the tensor as it was
         made = op(before, *others, **params) if op is not expand_like else op(others[0], before, like=True)
         self.replace_data(made._data)
         if grad_mode.enabled:
@@ -103,9 +101,7 @@ class InPlace:
 
     def copy_(self: Any, source: Any) -> Tensor:
         """Take the values of `source`, broadcast to this shape; gradients flow to `source`."""
-        from .tensors import Tensor, as_data
-
-        made = source if isinstance(source, Tensor) else Tensor(as_data(source, None))
+        made = source if isinstance(source, InPlace) else type(self)(np.asarray(source, dtype=float)[()])
         return self.apply_in_place(expand_like, made)  # type: ignore[no-any-return]
 
     def fill_(self: Any, value: Any) -> Tensor:

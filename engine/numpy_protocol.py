@@ -23,13 +23,15 @@ class NumpyProtocol:
 
     __slots__ = ()
 
+    _data: Any
+
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Apply the row of a universal function."""
         op = FUNCTIONS.get(ufunc)
         if op is not None and method == "__call__" and not options:
             return op(*inputs)
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        return _without_gradient(lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name)
+        return _without_gradient(lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name, type(self))
 
     def __array_function__(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Apply the row of another function."""
@@ -40,7 +42,7 @@ class NumpyProtocol:
                 return op(*_listed(op, args), **kwargs)
         if function in (np.shape, np.ndim, np.size):
             return function(np.broadcast_to(0, self.shape), *args[1:], **kwargs)
-        return _without_gradient(lambda *xs: function(*xs, **kwargs), args, function.__name__)
+        return _without_gradient(lambda *xs: function(*xs, **kwargs), args, function.__name__, type(self))
 
     def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         """The values, for NumPy's functions that know nothing of tensors."""
@@ -52,18 +54,17 @@ def _listed(op: Op, args: Any) -> Any:
     return args[0] if op.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
-def _without_gradient(call: Any, args: Any, name: str) -> Any:
+def _without_gradient(call: Any, args: Any, name: str, wrap: Any) -> Any:
     """A function that is not in the table: allowed where no gradient is lost."""
-    from .tensors import Tensor
 
     def plain(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
             return type(x)(map(plain, x))
-        return x._data if isinstance(x, Tensor) else x
+        return x._data if isinstance(x, NumpyProtocol) else x
 
     result = call(*map(plain, args))
     if not _any_requires_grad(args) or np.asarray(result).dtype.kind in "biu":
-        return Tensor(result) if np.asarray(result).dtype.kind == "f" else result
+        return wrap(result) if np.asarray(result).dtype.kind == "f" else result
     raise ChainruleError(
         "grad",
         f"np.{name} is not differentiable here: the gradient would be lost",

@@ -15,30 +15,21 @@ import numpy.typing as npt
 
 from .evaluate import backward, bound_values, trace_forward
 from .graph import Graph, Value
-from .ops import Op, Traced
+from .ops import Op
+from .ops.base import Wrapped
 
 ULP = 2.0**-52
 RUNS = 6
 
 
-class Noisy(Traced):
+class Noisy(Wrapped):
     """A number or array each of whose results is a little off."""
 
-    __slots__ = ("generator", "value")
+    __slots__ = ("generator",)
 
     def __init__(self, value: Value, generator: np.random.Generator) -> None:
-        self.value = value
+        super().__init__(value)
         self.generator = generator
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the value."""
-        return np.shape(self.value)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return np.ndim(self.value)
 
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
         """Compute `op` and move the result by up to one ulp."""

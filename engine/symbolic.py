@@ -15,30 +15,18 @@ import sympy as sp
 
 from .evaluate import trace_forward
 from .graph import Graph, Node
-from .ops import CONSTANTS, TABLE, Op, Traced
+from .ops import CONSTANTS, TABLE, Op
+from .ops.base import Wrapped
 from .printing import element_name
 
 FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic
 CHECK_DIGITS = 30
 
 
-class Term(Traced):
+class Term(Wrapped):
     """A term of SymPy, or an object array of them, that the table's rows can be applied to."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array of terms; () for one term."""
-        return np.shape(self.value)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return np.ndim(self.value)
+    __slots__ = ()
 
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Term:
         """Apply the SymPy counterpart of `op`."""

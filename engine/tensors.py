@@ -183,13 +183,14 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         """Compute `op` and, where a gradient can flow, record it."""
         raw: list[Any] = []
         edges: list[Edge] = []
-        flows = False
+        recorded = False
+        flows = op.flows
         plain = op.scalar is not None
         for n, x in enumerate(xs):
             if isinstance(x, Tensor):
                 value, edge = x._data, x._edge
-                if edge is not None and op.vjp(n) is not None:
-                    flows = True
+                if edge is not None and flows and flows[n if n < len(flows) else -1]:
+                    recorded = True
                     edges.append(edge)
                 else:
                     edges.append(None)
@@ -206,7 +207,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
                 y = op.compute(*raw)
         else:
             y = op.compute(*raw)
-        if not flows or not grad_mode.enabled:
+        if not recorded or not grad_mode.enabled:
             return Tensor(y)
         function = Function(op, xs, raw, edges, y)
         if anomaly.enabled:
@@ -262,7 +263,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         start = start_of(self, gradient, 0, create_graph)
         ends = None if inputs is None else {edge_of(x, i) for i, x in enumerate(as_tensors(inputs))}
         keep = create_graph if retain_graph is None else retain_graph
-        run_backward([start], retain_graph=keep, create_graph=create_graph, ends=ends)
+        run_backward([start], Tensor, retain_graph=keep, create_graph=create_graph, ends=ends)
 
     # --- Python's own protocols ---------------------------------------------------------------------------------------
 

@@ -179,10 +179,15 @@ class Op:
         """How many inputs it takes; 0 for one that takes any number."""
         return 0 if self.variadic else len(self.inputs)
 
+    @cached_property
+    def flows(self) -> tuple[bool, ...]:
+        """For each input, whether a gradient flows to it; of a row of any number of inputs, for all of them."""
+        return tuple(vjp is not None for vjp in self.vjps or ())
+
     @property
     def differentiable(self) -> bool:
         """Whether a gradient flows to any input."""
-        return any(vjp is not None for vjp in self.vjps or ())
+        return any(self.flows)
 
     def bind(self, **params: Any) -> Op:
         """The same row with its static parameters fixed, so that it takes nothing but inputs."""
@@ -323,6 +328,25 @@ class Traced:
         def __le__(self, other: Any) -> Any: ...
         def __gt__(self, other: Any) -> Any: ...
         def __ge__(self, other: Any) -> Any: ...
+
+
+class Wrapped(Traced):
+    """A traced value that is another value wrapped: a noisy number, a term of SymPy."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value; () for a scalar."""
+        return np.shape(self.value)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return np.ndim(self.value)
 
 
 def _annihilating_product(g: Any, d: Any) -> Any:
