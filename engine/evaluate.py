@@ -167,7 +167,7 @@ def _array_forward(graph: Graph, nodes: Sequence[Node], bound: Mapping[int, Valu
             elif node.is_leaf:
                 tape.append(bound[i] if i in bound else tape[node.args[0]] if node.args else math.nan)
             else:
-                tape.append(apply(graph, i, [tape[j] for j in node.args]))
+                tape.append(graph.apply(i, [tape[j] for j in node.args]))
     return tape
 
 
@@ -185,38 +185,8 @@ def trace_forward(graph: Graph, leaf: Callable[[int, Node], Any], number: Callab
             made = leaf(i, node)
             tape.append(tape[node.args[0]] if made is None and node.args else made)
         else:
-            tape.append(apply(graph, i, [tape[j] for j in node.args]))
+            tape.append(graph.apply(i, [tape[j] for j in node.args]))
     return tape
-
-
-def apply(graph: Graph, i: int, xs: Sequence[Any]) -> Any:
-    """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
-    op = graph.nodes[i].op
-    try:
-        return op(*xs)
-    except ChainruleError as error:
-        raise error.located(graph.source, graph.span(i)) from None
-    except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
-        raise misfit(graph, i, xs, error) from error
-
-
-def misfit(graph: Graph, i: int, xs: Sequence[Any], error: Exception) -> ChainruleError:
-    """The error for arguments whose shapes an operation does not take."""
-    op = graph.nodes[i].op
-    shapes = " and ".join(shape_text(np.shape(x)) for x in xs)
-    name = op.infix or op.name
-    if isinstance(error, IndexError):  # of an index, or of an axis
-        return graph.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
-    if isinstance(error, np.linalg.LinAlgError):
-        square = len(np.shape(xs[0])) > 1 and np.shape(xs[0])[-1] == np.shape(xs[0])[-2]
-        what = "the matrix is singular" if square else f"a square matrix is needed, not {shapes}"
-        return graph.error("shape" if not square else "value", f"{name}: {what}", i)
-    hint = None
-    if op.infix == "@":
-        hint = "the last axis on the left must be as long as the first of the last two on the right"
-    elif op.elementwise and len(xs) > 1:
-        hint = "shapes are matched from the right; each pair must be equal, or one of them 1"
-    return graph.error("shape", f"{name} does not fit the shapes {shapes}", i, hint=hint)
 
 
 # --- backward ---------------------------------------------------------------------------------------------------------
@@ -291,9 +261,10 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     if vjp is None:
         return None
     x = xs[n]
-    traced = isinstance(g, Traced)
-    if not traced and type(y) in PLAIN:
-        xs, y, g = [np.float64(v) if type(v) in PLAIN else v for v in xs], np.float64(y), np.float64(g)
+    if not isinstance(g, Traced):  # nan and inf are NumPy's to give
+        xs = [np.float64(v) if type(v) in PLAIN else v for v in xs]
+        y = np.float64(y) if type(y) in PLAIN else y
+        g = np.float64(g) if type(g) in PLAIN else g
     c = vjp(g, y, *xs)
     return c if _shape(c) == _shape(x) else sum_like(c, x)
 

@@ -6,7 +6,7 @@ the list. Running it forward is a loop, running it backward is the same loop rev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ChainruleError, Span, did_you_mean
-from .ops import Op
+from .ops import Op, shape_text
 
 Value: TypeAlias = float | npt.NDArray[Any]
 
@@ -150,9 +150,40 @@ class Graph:
             if todo:
                 stack.extend(todo)
                 continue
-            xs = [values[j] for j in node.args]
-            values[stack.pop()] = node.op.compute(*xs) if node.value is None else node.value
+            place = stack.pop()
+            values[place] = self.apply(place, [values[j] for j in node.args]) if node.value is None else node.value
         return values[i]
+
+    # --- running one node ---------------------------------------------------------------------------------------------
+
+    def apply(self, i: int, xs: Sequence[Any]) -> Any:
+        """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
+        try:
+            return self.nodes[i].op(*xs)
+        except ChainruleError as error:
+            raise error.located(self.source, self.span(i)) from None
+        except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
+            raise self._misfit(i, xs, error) from error
+
+    def _misfit(self, i: int, xs: Sequence[Any], error: Exception) -> ChainruleError:
+        """The error for arguments that an operation does not take."""
+        op = self.nodes[i].op
+        shapes = " and ".join(shape_text(np.shape(x)) for x in xs)
+        name = op.infix or op.name
+        if isinstance(error, IndexError):  # of an index, or of an axis
+            return self.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
+        if isinstance(error, np.linalg.LinAlgError):
+            square = len(np.shape(xs[0])) > 1 and np.shape(xs[0])[-1] == np.shape(xs[0])[-2]
+            what = "the matrix is singular" if square else f"a square matrix is needed, not {shapes}"
+            return self.error("value" if square else "shape", f"{name}: {what}", i)
+        if len(xs) < 2:
+            return self.error("value", f"{name}: {error}", i)
+        hint = None
+        if op.infix == "@":
+            hint = "the last axis on the left must be as long as the first of the last two on the right"
+        elif op.elementwise:
+            hint = "shapes are matched from the right; each pair must be equal, or one of them 1"
+        return self.error("shape", f"{name} does not fit the shapes {shapes}", i, hint=hint)
 
     # --- building -----------------------------------------------------------------------------------------------------
 

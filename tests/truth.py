@@ -13,7 +13,6 @@ from typing import Any
 
 import mpmath
 import numpy as np
-
 from chainrule import symbolic
 from chainrule.graph import Graph
 
@@ -74,6 +73,7 @@ def by_sympy(program: Graph, values: dict[str, float], wrt: Iterable[str]) -> di
     """The derivatives of a scalar program of scalar inputs, differentiated and evaluated to 30 digits by SymPy."""
     term, symbols = symbolic.lower(program, {}, doubles=True)
     point = {symbols[name]: symbolic.as_double(value) for name, value in values.items() if name in symbols}
-    found = {name: symbolic.value_at(symbolic.derivative(symbolic.total(term, None), symbols[name]), point) for name in wrt}
+    scalar = symbolic.total(term, None)
+    found = {name: symbolic.value_at(symbolic.derivative(scalar, symbols[name]), point) for name in wrt}
     with mpmath.workdps(40):
         return {name: None if value is None else mpmath.mpf(str(value)) for name, value in found.items()}

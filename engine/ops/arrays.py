@@ -274,9 +274,16 @@ sum_: Op = Op(
     grad_fn=_reduced_name("Sum"),
     shapes_only=True,
 )
+
+
+def _mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    # Not np.mean, which warns of an empty array; its mean is nan.
+    return np.true_divide(np.sum(x, axis=axis, keepdims=keepdims), count.forward(x, axis))
+
+
 mean: Op = Op(
     "mean",
-    np.mean,
+    _mean,
     "the mean over all elements, or along axes",
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: (
@@ -286,6 +293,7 @@ mean: Op = Op(
     signature=REDUCTION,
     grad_fn=_reduced_name("Mean"),
     shapes_only=True,
+    numpy=(np.mean,),
 )
 
 

@@ -94,7 +94,7 @@ gelu: Op = Op(
 )
 elu: Op = Op(
     "elu",
-    lambda x: np.where(np.greater(x, 0), x, np.expm1(np.minimum(x, 0))),
+    lambda x: np.where(np.greater(x, 0), x, np.expm1(np.where(np.greater(x, 0), 0, x))),
     "x where x > 0, else exp(x) - 1",
     (lambda y, x: where(x > 0, 1, exp(x)),),
     scalar=lambda x: x if x > 0 else math.expm1(x),
@@ -216,15 +216,18 @@ def _whole(x: Any) -> Any:
     return (x < 0) & (x == np.floor(x))
 
 
-def _poles(value: float, left: float, right: float) -> tuple[Edge, ...]:
-    """The poles of the gamma family: at 0, and at -1, -2, …, where the signs of the sides vary."""
-    negative = Edge("pole", "x = -1, -2, …", _whole, (-1.0,), (math.nan,), (math.nan,), (math.nan,))
+def _poles(at_zero: tuple[float, float, float], at_negative: tuple[float, float, float]) -> tuple[Edge, ...]:
+    """The poles of the gamma family, at 0 and at -1, -2, …: the derivative given, and those of the sides."""
+    value, left, right = at_negative
+    negative = Edge("pole", "x = -1, -2, …", _whole, (-1.0,), (value,), (left,), (right,))
+    value, left, right = at_zero
     return (kink(0, value=value, left=left, right=right, kind="pole"), negative)
 
 
 def _lgamma(x: Any) -> Any:
     # SciPy's gammaln is inf for subnormal x, where log |gamma(x)| is -log |x|.
-    return np.where((x != 0) & (np.abs(x) < 1e-300), -np.log(np.abs(x)), _scipy("gammaln")(x))[()]
+    tiny = (x != 0) & (np.abs(x) < 1e-300)
+    return np.where(tiny, -np.log(np.abs(x)), np.where(np.isinf(x), math.inf, _scipy("gammaln")(x)))[()]
 
 
 gamma: Op = Op(
@@ -233,7 +236,7 @@ gamma: Op = Op(
     "the gamma function, (x - 1)! for whole x",
     (lambda y, x: y * digamma(x),),
     scalar=math.gamma,
-    edges=_poles(-math.inf, -math.inf, -math.inf),
+    edges=_poles((-math.inf,) * 3, (math.nan,) * 3),
     domain=(POSITIVE,),
 )
 lgamma: Op = Op(
@@ -242,7 +245,7 @@ lgamma: Op = Op(
     "log |gamma(x)|",
     (lambda y, x: digamma(x),),
     scalar=math.lgamma,
-    edges=_poles(-math.inf, math.inf, -math.inf),
+    edges=_poles((-math.inf, math.inf, -math.inf), (math.nan, math.inf, -math.inf)),
     sympy="loggamma",
     domain=(POSITIVE,),
 )
@@ -253,7 +256,7 @@ digamma: Op = Op(
     (lambda y, x: polygamma(x, order=1),),
     domain=(POSITIVE,),
     aliases=("psi",),
-    edges=_poles(math.inf, math.inf, math.inf),
+    edges=_poles((math.inf,) * 3, (math.inf,) * 3),
 )
 polygamma: Op = Op(
     "polygamma",
@@ -261,7 +264,7 @@ polygamma: Op = Op(
     "the derivative of digamma of the given order",
     (lambda y, x, order: polygamma(x, order=order + 1),),
     sympy=lambda sp, x, order: sp.polygamma(order, x),
-    edges=_poles(-math.inf, math.inf, -math.inf),
+    edges=_poles((-math.inf, math.inf, -math.inf), (-math.inf, math.inf, -math.inf)),
     domain=(POSITIVE,),
     signature="x; *, order=1",
     public=False,

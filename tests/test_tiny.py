@@ -1,0 +1,21 @@
+"""A tour of chainrule from Python, to be read first: `pytest tests/test_tiny.py`."""
+
+import chainrule as cr
+
+
+def test_tour():
+    # A text becomes a graph, and the graph gives the value and every derivative.
+    y = cr.parse("y = (x + w)*(w + 1)")
+    assert y.inputs == ["x", "w"]
+    assert y.value_and_grad({"x": 2, "w": 1}) == (6.0, {"x": 2.0, "w": 5.0})
+
+    # The same on Tensors, as PyTorch does it: run, backward, and look at what was recorded.
+    run = y.run({"x": 2, "w": 1})
+    run.output.backward()
+    assert run["w"].grad.item() == 5
+    assert run.output.grad_fn.name() == "MulBackward0"
+
+    # Tensors need no text: ordinary Python records itself.
+    x = cr.tensor([1.0, 2.0], requires_grad=True)
+    cr.sum(x * x if x.ndim else x).backward(create_graph=True)
+    assert x.grad.detach().numpy().tolist() == [2, 4]
