@@ -216,11 +216,32 @@ def _keep(function: Function | AccumulateGrad, g: Any, wrap: Wrap) -> None:
     target = function.target()
     if target is None:
         return
-    made: Any = g if isinstance(g, Traced) else wrap(g, None)
-    target._grad = made if target._grad is None else target._grad + made
+    add_to_grad(target, g, wrap)
     if type(function) is AccumulateGrad and function.post_hooks:
         for hook in list(function.post_hooks):
             hook(target)
+
+
+def add_to_grad(target: Tensor, g: Any, wrap: Wrap) -> None:
+    """Add a cotangent to a tensor's `grad`, in its own type; a plain gradient that is there stays the same object."""
+    before: Any = target._grad
+    if isinstance(g, Traced):
+        made: Any = g
+        target._grad = made if before is None else before + g
+    elif before is None:
+        target._grad = wrap(of_type(g, target._data), None)
+    elif before.requires_grad:
+        target._grad = before + wrap(g, None)
+    else:
+        before._data = of_type(before._data + g, target._data)
+
+
+def of_type(g: Any, data: Any) -> Any:
+    """A cotangent in the number type of the data it belongs to."""
+    wanted = getattr(data, "dtype", None)
+    if wanted is None or getattr(g, "dtype", None) == wanted:
+        return g
+    return np.asarray(g, dtype=wanted)[()]
 
 
 def _through_hooks(hooks: list[Hook], g: Any, wrap: Wrap, create_graph: bool) -> Any:

@@ -68,6 +68,8 @@ def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
 def start_shape_check(shape: tuple[int, ...], cotangent: Any, what: str) -> Value:
     """`cotangent` as a value of the given shape, 1 for a scalar without one; PyTorch's errors otherwise."""
     if cotangent is None:
+        if math.prod(shape) == 1:  # a single element counts as a scalar
+            return np.ones(shape) if shape else 1.0
         if shape:
             raise ChainruleError(
                 "grad",

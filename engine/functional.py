@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import run_backward
+from .autograd import of_type, run_backward
 from .errors import ChainruleError
 from .modes import enable_grad
-from .tensors import Tensor, as_tensors, edge_of, start_of, tensor
+from .ops import shape_text
+from .tensors import Tensor, accumulate, as_tensors, edge_of, start_of, tensor
 
 TensorFunction = Callable[..., Any]
 
@@ -24,10 +25,7 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add to each leaf's `grad` the gradients of several tensors at once; see `Tensor.backward`."""
-    starts = _starts(tensors, grad_tensors, create_graph)
-    ends = None if inputs is None else {edge_of(x, i) for i, x in enumerate(as_tensors(inputs))}
-    keep = create_graph if retain_graph is None else retain_graph
-    run_backward(starts, Tensor, retain_graph=keep, create_graph=create_graph, ends=ends)
+    accumulate(_starts(tensors, grad_tensors, create_graph), inputs, retain_graph, create_graph)
 
 
 def grad(
@@ -72,20 +70,28 @@ def grad(
                 f"One of the differentiated Tensors appears to not have been used in the graph (input {i}). "
                 "Set allow_unused=True if this is the desired behavior.",
             )
-        gradients.append(g if g is None or isinstance(g, Tensor) else Tensor(g))
+        gradients.append(g if g is None or isinstance(g, Tensor) else Tensor(of_type(g, x._data)))
     return tuple(gradients)
 
 
 def _starts(outputs: Any, cotangents: Any, create_graph: bool) -> list[Any]:
     tensors = as_tensors(outputs)
-    given = [None] * len(tensors) if cotangents is None else list(cotangents) if _several(cotangents) else [cotangents]
+    if cotangents is None:
+        given: list[Any] = [None] * len(tensors)
+    else:
+        given = list(cotangents) if _several(cotangents, tensors) else [cotangents]
     if len(given) != len(tensors):
         raise ChainruleError("grad", f"got {len(tensors)} tensors and {len(given)} gradients")
     return [start_of(x, c, i, create_graph) for i, (x, c) in enumerate(zip(tensors, given, strict=True))]
 
 
-def _several(cotangents: Any) -> bool:
-    return isinstance(cotangents, (list, tuple)) and not all(isinstance(c, (int, float)) for c in cotangents)
+def _several(cotangents: Any, tensors: Sequence[Tensor]) -> bool:
+    """Whether `cotangents` is one for each tensor, and not a list of numbers that is the only tensor's own."""
+    if not isinstance(cotangents, (list, tuple)):
+        return False
+    if len(tensors) > 1 or not tensors[0].shape or any(hasattr(c, "shape") for c in cotangents):
+        return True
+    return np.shape(cotangents) != tensors[0].shape
 
 
 # --- derivatives of functions -----------------------------------------------------------------------------------------
@@ -160,13 +166,20 @@ def jvp(function: TensorFunction, inputs: Any, v: Any, create_graph: bool = Fals
         pulled = _gradients(output, leaves, u, True)
         through: Any = 0.0
         for g, direction in zip(pulled, directions, strict=True):
-            d = direction if isinstance(direction, Tensor) else tensor(np.asarray(direction, dtype=float))
-            if d.shape != g.shape:
-                raise ChainruleError("shape", f"Mismatch in shape: v has shape {d.shape}, the input {g.shape}")
-            product = g * d
+            product = g * _direction(direction, g)
             through = through + (product.sum() if product.shape else product)
     result = _gradients(through, [u], None, create_graph)[0]
     return output if create_graph else output.detach(), result
+
+
+def _direction(v: Any, x: Tensor) -> Tensor:
+    """A direction in the shape of an input."""
+    made = v if isinstance(v, Tensor) else tensor(np.asarray(v, dtype=float))
+    if made.shape != x.shape:
+        raise ChainruleError(
+            "shape", f"Mismatch in shape: v has shape {shape_text(made.shape)}, the input {shape_text(x.shape)}"
+        )
+    return made
 
 
 def jacobian(function: TensorFunction, inputs: Any, create_graph: bool = False) -> Any:
@@ -193,7 +206,7 @@ def _stacked(rows: list[Tensor], shape: tuple[int, ...]) -> Tensor:
 def hessian(function: TensorFunction, inputs: Any, create_graph: bool = False) -> Any:
     """The Hessian of a scalar function, of shape(input) + shape(input); for several inputs a tuple of tuples."""
     single = not isinstance(inputs, (list, tuple)) or all(isinstance(x, (int, float)) for x in inputs)
-    given = [inputs] if single else list(inputs)
+    given = [x if isinstance(x, Tensor) else tensor(x, dtype=float) for x in ([inputs] if single else inputs)]
 
     def gradient(i: int) -> TensorFunction:
         def of(*xs: Tensor) -> Tensor:
@@ -216,7 +229,7 @@ def hvp(function: TensorFunction, inputs: Any, v: Any) -> tuple[Tensor, Any]:
         first = _gradients(output, leaves, None, True)
         product: Any = 0.0
         for g, direction in zip(first, directions, strict=True):
-            part = g * (direction if isinstance(direction, Tensor) else tensor(np.asarray(direction, dtype=float)))
+            part = g * _direction(direction, g)
             product = product + (part.sum() if part.shape else part)
     if not isinstance(product, Tensor):
         product = Tensor(product)

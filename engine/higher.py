@@ -34,10 +34,10 @@ class Derivative:
     of: tuple[int, ...] | None = None
     value: float | None = None
 
-    @property
-    def key(self) -> str:
+    def key(self, output: str) -> str:
         """Its name for programs: `x[0]`; `x,w` for a second derivative; `y[1],x` for an element of the output."""
-        return ",".join(element_name(*element) for element in self.by)
+        by = ",".join(element_name(*element) for element in self.by)
+        return by if self.of is None else f"{element_name(output, self.of)},{by}"
 
     def label(self, output: str) -> str:
         """Its name for people: dy/dx[0], d²y/dx², d²y/dx dw."""

@@ -15,7 +15,7 @@ from .autograd import Function
 from .errors import ChainruleError
 from .modes import grad_mode, users_line
 from .ops import CALLS, INFIX, Op, shape_text
-from .ops.arrays import expand_like, put
+from .ops.arrays import copy_into, put
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 class Storage:
     """What tensors that share values have in common: how often, and where last, these were changed in place."""
 
-    __slots__ = ("members", "producer", "version", "where")
+    __slots__ = ("members", "producers", "version", "where")
 
     def __init__(self) -> None:
         self.version = 0
         self.where: str | None = None
         self.members: list[weakref.ref[Tensor]] = []
-        self.producer: Function | None = None  # the function whose output these values are
+        self.producers: list[Function] = []  # the functions whose outputs these values are or were
 
 
 class InPlace:
@@ -41,13 +41,14 @@ class InPlace:
     _data: Any
     _edge: Any
     _storage: Storage | None
+    _base: Any
 
     def share_with(self: Any, other: Tensor) -> None:
         """Let `other` share the values of this tensor."""
         if self._storage is None:
             self._storage = Storage()
             self._storage.members.append(weakref.ref(self))
-            self._storage.producer = self.grad_fn
+            self._storage.producers += [self.grad_fn] * (self.grad_fn is not None)
         other._storage = self._storage
         self._storage.members.append(weakref.ref(other))
 
@@ -59,18 +60,24 @@ class InPlace:
                 f"an in-place operation cannot change the shape: the result has {shape_text(np.shape(data))}, "
                 f"the tensor {shape_text(self.shape)}",
             )
+        if self.dtype.kind != "f" and np.asarray(data).dtype.kind == "f":
+            raise ChainruleError(
+                "value",
+                f"result type {np.asarray(data).dtype} can't be cast to the tensor's type {self.dtype} in place",
+                hint="make a new tensor: x = x + 0.5",
+            )
         if type(self._data) is not type(data) or getattr(data, "dtype", None) != getattr(self._data, "dtype", None):
             data = np.asarray(data).astype(self.dtype)
             data = data if data.ndim else float(data) if self.dtype == np.float64 else data[()]
         if self._storage is None:
             self._storage = Storage()
             self._storage.members.append(weakref.ref(self))
-            self._storage.producer = self.grad_fn
+            self._storage.producers += [self.grad_fn] * (self.grad_fn is not None)
         storage = self._storage
         storage.version += 1
         storage.where = users_line()
-        if storage.producer is not None:
-            storage.producer.changed = (storage.version, storage.where)
+        for producer in storage.producers:
+            producer.changed = (storage.version, storage.where)
         for member in storage.members:
             if (tensor := member()) is not None:
                 tensor._data = data
@@ -84,11 +91,15 @@ class InPlace:
                 hint="change it under no_grad(), or make a new tensor: x = x + 1",
             )
         before = type(self)(self._data, self._edge)  # what the function saves: the tensor as it was
-        made = op(before, *others, **params) if op is not expand_like else op(others[0], before, like=True)
+        made = op(before, *others, **params)
         self.replace_data(made._data)
         if grad_mode.enabled:
             self._edge = made._edge
-            self._storage.producer = made.grad_fn
+            if made.grad_fn is not None:
+                self._storage.producers.append(made.grad_fn)
+        if self._base is not None:  # an element or a slice: what it was taken from changes, too
+            base, key = self._base
+            base[key] = self
         result: Tensor = self
         return result
 
@@ -102,7 +113,7 @@ class InPlace:
     def copy_(self: Any, source: Any) -> Tensor:
         """Take the values of `source`, broadcast to this shape; gradients flow to `source`."""
         made = source if isinstance(source, InPlace) else type(self)(np.asarray(source, dtype=float)[()])
-        return self.apply_in_place(expand_like, made)  # type: ignore[no-any-return]
+        return self.apply_in_place(copy_into, made)  # type: ignore[no-any-return]
 
     def fill_(self: Any, value: Any) -> Tensor:
         """Set every element to `value`."""

@@ -12,10 +12,13 @@ import numpy as np
 
 from .errors import ChainruleError
 from .ops import TABLE, Op
+from .ops.arithmetic import COMPARISON
 
 # NumPy's function → row: each row's forward, and others that mean the same.
 FUNCTIONS: dict[Any, Op] = {op.forward: op for op in reversed(TABLE.values()) if op.differentiable}
 FUNCTIONS |= {function: op for op in TABLE.values() for function in op.numpy}
+# What asks for shapes only: no gradient is lost.
+SHAPES_ONLY = frozenset({np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like})
 
 
 class NumpyProtocol:
@@ -29,20 +32,27 @@ class NumpyProtocol:
         """Apply the row of a universal function."""
         op = FUNCTIONS.get(ufunc)
         if op is not None and method == "__call__" and not options:
-            return op(*inputs)
+            made = op(*inputs)
+            return made if op.level != COMPARISON else type(self)(np.asarray(made._data, dtype=bool)[()])
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        return _without_gradient(lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name, type(self))
+        return _without_gradient(
+            lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name, type(self), writes="out" in options
+        )
 
     def __array_function__(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Apply the row of another function."""
         op = FUNCTIONS.get(function)
         if op is not None:
             known = {static.name for static in op.statics}
-            if set(kwargs) <= known:
-                return op(*_listed(op, args), **kwargs)
-        if function in (np.shape, np.ndim, np.size):
-            return function(np.broadcast_to(0, self.shape), *args[1:], **kwargs)
-        return _without_gradient(lambda *xs: function(*xs, **kwargs), args, function.__name__, type(self))
+            taken = _listed(op, args)
+            of_matrix = function is np.linalg.norm and self.ndim > 1 and (len(args) > 1 or "ord" in kwargs)
+            if set(kwargs) <= known and (op.variadic or len(taken) >= op.arity) and not of_matrix:
+                return op(*taken, **kwargs)
+        if function in SHAPES_ONLY:
+            return function(np.broadcast_to(0.0, self.shape), *args[1:], **kwargs)
+        return _without_gradient(
+            lambda *xs: function(*xs, **kwargs), args, function.__name__, type(self), writes=function is np.copyto
+        )
 
     def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         """The values, for NumPy's functions that know nothing of tensors."""
@@ -54,7 +64,7 @@ def _listed(op: Op, args: Any) -> Any:
     return args[0] if op.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
-def _without_gradient(call: Any, args: Any, name: str, wrap: Any) -> Any:
+def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: bool = False) -> Any:
     """A function that is not in the table: allowed where no gradient is lost."""
 
     def plain(x: Any) -> Any:
@@ -62,14 +72,17 @@ def _without_gradient(call: Any, args: Any, name: str, wrap: Any) -> Any:
             return type(x)(map(plain, x))
         return x._data if isinstance(x, NumpyProtocol) else x
 
-    result = call(*map(plain, args))
-    if not _any_requires_grad(args) or np.asarray(result).dtype.kind in "biu":
-        return wrap(result) if np.asarray(result).dtype.kind == "f" else result
-    raise ChainruleError(
+    lost = ChainruleError(
         "grad",
         f"np.{name} is not differentiable here: the gradient would be lost",
         hint="use functions of chainrule's table, or detach() what needs no gradient",
     )
+    if writes and _any_requires_grad(args):
+        raise lost
+    result = call(*map(plain, args))
+    if not _any_requires_grad(args) or np.asarray(result).dtype.kind in "biu":
+        return wrap(result) if np.asarray(result).dtype.kind == "f" else result
+    raise lost
 
 
 def _any_requires_grad(args: Any) -> bool:

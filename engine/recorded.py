@@ -36,7 +36,7 @@ class Recording:
     ) -> None:
         self.function = function
         self.arguments = {name: _argument(value, name not in no_grad) for name, value in values.items()}
-        with _locals_of(function) as found:
+        with _locals_of(function) as found, contextlib.redirect_stdout(sys.stderr):
             output = called(function, self.arguments)
         if not isinstance(output, Tensor):
             output = Tensor(as_number(output, function))
@@ -84,7 +84,8 @@ class Recording:
         if np.ndim(x) == 0:
             self.tape.append(float(x))
             return self.program.number(float(x))
-        return self._leaf(Tensor(np.asarray(x)), self._free_name(None))
+        given = next((name for name, argument in self.arguments.items() if argument is x), None)
+        return self._leaf(Tensor(np.asarray(x)), self._free_name(given))
 
     def _leaf(self, x: Tensor, name: str) -> int:
         place = self.program.append(INPUT, ())
@@ -111,12 +112,15 @@ def _argument(value: Value, requires_grad: bool) -> Any:
 
 def as_number(output: Any, function: Callable[..., Any]) -> Value:
     """A function's plain result as a value."""
+    refused = ChainruleError(
+        "value", f"{function.__name__} must return a number, an array or a tensor, not {type(output).__name__}"
+    )
+    if output is None or isinstance(output, (list, tuple, dict, str)):
+        raise refused
     try:
         array = np.asarray(output, dtype=float)
     except (TypeError, ValueError):
-        raise ChainruleError(
-            "value", f"{function.__name__} must return a number, an array or a tensor, not {type(output).__name__}"
-        ) from None
+        raise refused from None
     return array if array.ndim else float(array)
 
 
@@ -149,8 +153,9 @@ def load_function(path: str, name: str) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         raise _in_the_file(error, path) from error
     finally:
         sys.path.pop(0)
@@ -175,11 +180,11 @@ def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """The function's result; an error in the person's code as a `ChainruleError` that names the line."""
     try:
         return function(**arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _in_the_file(error, inspect.getsourcefile(function) or "") from error
 
 
-def _in_the_file(error: Exception, path: str) -> ChainruleError:
+def _in_the_file(error: BaseException, path: str) -> ChainruleError:
     """An error of the person's own code: the last of its lines that was running."""
     if isinstance(error, SyntaxError):
         return ChainruleError("file", f"{path}, line {error.lineno}: {error.msg}")

@@ -12,6 +12,7 @@ answers NumPy.
 
 from __future__ import annotations
 
+import re
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
@@ -20,16 +21,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .autograd import AccumulateGrad, Edge, Function, Hook, note_origin, run_backward
+from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward
 from .errors import ChainruleError
 from .evaluate import start_shape_check
 from .inplace import InPlace
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol
-from .ops import CALLS, Op, Traced, function, shape_text
-from .ops.arithmetic import COMPARISON
-from .ops.arrays import transpose
+from .ops import CALLS, INFIX, Op, Traced, function, shape_text
+from .ops.arithmetic import COMPARISON, identity
+from .ops.arrays import index, transpose
 from .ops.base import ARITHMETIC
+
+# The functions of the table, and the operators by name: x.pow(2), x.add(1).
+METHODS: dict[str, Op] = {op.name: op for op in INFIX.values()} | CALLS
 
 
 class Tensor(InPlace, NumpyProtocol, Traced):
@@ -39,13 +43,14 @@ class Tensor(InPlace, NumpyProtocol, Traced):
     Functions of the table are methods: `x.sum()`, `x.norm()`; with an underscore they work in place: `x.exp_()`.
     """
 
-    __slots__ = ("__weakref__", "_data", "_edge", "_grad", "_storage")
+    __slots__ = ("__weakref__", "_base", "_data", "_edge", "_grad", "_storage")
 
     def __init__(self, data: Any, edge: Edge = None) -> None:
         self._data = data
         self._edge = edge
         self._grad: Tensor | None = None
         self._storage = None
+        self._base: tuple[Tensor, Any] | None = None  # what an element or slice was taken from, and where
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
@@ -132,6 +137,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise ChainruleError("value", f"a gradient is a Tensor or None, not {type(value).__name__}")
         if value is not None and value.shape != self.shape:
             raise ChainruleError(
                 "shape", f"a gradient of shape {shape_text(value.shape)} for a tensor of {shape_text(self.shape)}"
@@ -260,22 +267,52 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         `create_graph`) keeps the graph for another backward; `create_graph` makes the gradients differentiable;
         with `inputs` only those receive a gradient. Raises `ChainruleError` of kind `grad` or `shape`.
         """
-        start = start_of(self, gradient, 0, create_graph)
-        ends = None if inputs is None else {edge_of(x, i) for i, x in enumerate(as_tensors(inputs))}
-        keep = create_graph if retain_graph is None else retain_graph
-        run_backward([start], Tensor, retain_graph=keep, create_graph=create_graph, ends=ends)
+        accumulate([start_of(self, gradient, 0, create_graph)], inputs, retain_graph, create_graph)
 
     # --- Python's own protocols ---------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         """The table's functions as methods."""
-        if name not in CALLS:
+        if name not in METHODS:
             return self.in_place_method(name)
-        op = function(name)
+        op = METHODS[name] if name not in CALLS else function(name)
         return lambda *xs, **params: op(self, *xs, **params)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *CALLS})
+        return sorted({*super().__dir__(), *METHODS})
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """An element or a slice; changed in place, it changes this tensor, too."""
+        place = key if isinstance(key, tuple) else (key,)
+        made: Tensor = index(self, key=tuple(k._data if isinstance(k, Tensor) else k for k in place))
+        if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in place):
+            made._base = (self, place)
+        return made
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __copy__(self) -> Tensor:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if not self.is_leaf:
+            raise ChainruleError(
+                "grad",
+                "Only Tensors created explicitly by the user support the deepcopy protocol at the moment",
+                hint="copy detach(), or call clone() for a copy in the graph",
+            )
+        made = tensor(self.detach(), self.requires_grad)
+        made._grad = None if self._grad is None else tensor(self._grad.detach())
+        return made
+
+    def clone(self) -> Tensor:
+        """A copy that the graph knows: gradients flow through it."""
+        made: Tensor = identity(self)
+        return made
 
     def __len__(self) -> int:
         if not self.shape:
@@ -283,8 +320,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        index: Any = self
-        return (index[i] for i in range(len(self)))
+        return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -390,6 +426,19 @@ def as_tensors(tensors: Any) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
+def accumulate(starts: Sequence[tuple[Edge, Any]], inputs: Any, retain_graph: bool | None, create_graph: bool) -> None:
+    """Run backward and add to `grad`: of all leaves, or of `inputs` only (leaves or not)."""
+    wanted = None if inputs is None else as_tensors(inputs)
+    if wanted is not None and not wanted:
+        raise ChainruleError("grad", "`inputs` argument to `.backward()` cannot be empty.")
+    ends = None if wanted is None else {edge_of(x, i) for i, x in enumerate(wanted)}
+    keep = create_graph if retain_graph is None else retain_graph
+    found = run_backward(starts, Tensor, retain_graph=keep, create_graph=create_graph, ends=ends)
+    for x in wanted or ():
+        if not x.is_leaf and not x.retains_grad and x._edge in found:
+            add_to_grad(x, found[x._edge], Tensor)
+
+
 def edge_of(x: Tensor, i: int) -> Edge:
     """The edge of the i-th input to differentiate by."""
     if x._edge is None:
@@ -417,15 +466,21 @@ def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edg
 def values_text(data: Any) -> str:
     """Values as PyTorch prints them: four decimals, whole numbers as `2.`, integers and booleans as they are."""
     array = np.asarray(data)
-    if array.dtype.kind == "b":
-        return np.array2string(array, separator=", ")
-    if array.dtype.kind in "iu":
-        text = np.array2string(array, separator=", ")
-    else:
+    if array.dtype.kind == "f":
         sizes = np.abs(array[np.isfinite(array) & (array != 0)])
-        whole = np.all(sizes == np.round(sizes)) and np.all(sizes < 1e8)
-        uneven = sizes.size > 0 and (np.max(sizes) >= 1e8 or np.min(sizes) < 1e-4)
-        form = "{:.0f}." if whole else "{:.4e}" if uneven else "{:.4f}"
-        formatter: Any = {"float_kind": lambda v: form.format(v) if np.isfinite(v) else f"{v}"}
-        text = np.array2string(array, separator=", ", formatter=formatter)
-    return text.replace("\n", "\n       ")
+        whole = bool(np.all(sizes == np.round(sizes)))
+        uneven = sizes.size > 0 and (np.max(sizes) / np.min(sizes) > 1000 or np.max(sizes) > 1e8)
+        small = sizes.size > 0 and not whole and np.min(sizes) < 1e-4
+        form = "{:.4e}" if uneven or small else "{:.0f}." if whole else "{:.4f}"
+        words = [form.format(v) if np.isfinite(v) else str(v) for v in array.ravel().tolist()]
+    else:
+        words = [str(v) for v in array.ravel().tolist()]
+    size = max(map(len, words), default=0) if array.ndim else 0
+    text = np.array2string(
+        np.array([word.rjust(size) for word in words], dtype=object).reshape(array.shape),
+        separator=", ",
+        formatter={"object": str},
+        max_line_width=80,
+        prefix="tensor(",
+    )
+    return re.sub(r" +\n", "\n", text)

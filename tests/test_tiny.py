@@ -1,6 +1,7 @@
 """A tour of chainrule from Python, to be read first: `pytest tests/test_tiny.py`."""
 
 import chainrule as cr
+import pytest
 
 
 def test_tour():
@@ -15,7 +16,13 @@ def test_tour():
     assert run["w"].grad.item() == 5
     assert run.output.grad_fn.name() == "MulBackward0"
 
-    # Tensors need no text: ordinary Python records itself.
+    # Tensors need no text: ordinary Python records itself, and a gradient can be differentiated again.
     x = cr.tensor([1.0, 2.0], requires_grad=True)
-    cr.sum(x * x if x.ndim else x).backward(create_graph=True)
-    assert x.grad.detach().numpy().tolist() == [2, 4]
+    (slope,) = cr.grad(cr.sum(x**3), x, create_graph=True)
+    (curvature,) = cr.grad(cr.sum(slope), x)
+    assert slope.detach().numpy().tolist() == [3, 12]
+    assert curvature.numpy().tolist() == [6, 12]
+
+    # What a person got wrong is an error with its place in the text.
+    with pytest.raises(cr.ChainruleError, match="1/2x can be read in two ways"):
+        cr.parse("y = 1/2x")

@@ -239,7 +239,7 @@ def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
         for row in analysis.nodes
     ]
     if analysis.kind == "order":
-        made["derivatives"] = {derivative.key: derivative.value for derivative in analysis.further}
+        made["derivatives"] = {derivative.key(analysis.output): derivative.value for derivative in analysis.further}
     elif analysis.kind in ("hessian", "jacobian"):
         rows, columns, matrix = matrix_of(analysis)
         made[analysis.kind] = {"rows": rows, "columns": columns, "matrix": matrix}
@@ -248,9 +248,9 @@ def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
     if analysis.notes:
         made["notes"] = [{"kind": note.kind, "message": note.text} for note in analysis.notes]
     if checks is not None:
-        made["symbolic"] = {c.derivative.key: c.formula for c in checks}
+        made["symbolic"] = {c.derivative.key(analysis.output): c.formula for c in checks}
         made["check"] = {
-            c.derivative.key: {
+            c.derivative.key(analysis.output): {
                 "verdict": c.verdict,
                 "digits": c.digits,
                 "exact": c.exact,

@@ -249,9 +249,12 @@ class Op:
         with np.errstate(all="ignore"):
             return self.forward(*xs)
 
-    def static_params(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Static parameters that were given by position, as a mapping; a TypeError when there are too many."""
-        given = [static for static in self.statics if not static.by_name]
+    def static_params(self, values: tuple[Any, ...], *, named: bool = False) -> dict[str, Any]:
+        """Static parameters that were given by position, as a mapping; a TypeError when there are too many.
+
+        With `named` those that the language wants by name may be among them, as in Python's x.sum(0).
+        """
+        given = [static for static in self.statics if named or not static.by_name]
         if given and given[0].name.startswith("*"):
             return {given[0].name[1:]: values}
         if len(values) > len(given):
@@ -261,7 +264,7 @@ class Op:
     def __call__(self, *xs: Any, **params: Any) -> Any:
         """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
         if self.statics and not self.variadic and len(xs) > self.arity:
-            params |= self.static_params(xs[self.arity :])
+            params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
         op = self.bind(**params) if params else self
         for x in xs:
@@ -383,6 +386,8 @@ chain_product: Op = Op(
 def chain(g: Any, d: Any) -> Any:
     """The cotangent `g` through the local derivative `d`; an integer d of 1 or -1 costs no multiplication."""
     if type(d) is int:
+        if d == 0 and not isinstance(g, Traced):
+            return np.zeros(np.shape(g))[()]
         return g if d == 1 else -g if d == -1 else g * d
     if isinstance(g, Traced) or isinstance(d, Traced):
         return chain_product(g, d)
