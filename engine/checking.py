@@ -63,7 +63,7 @@ def _noise(f: Callable[[float], npt.NDArray[Any]], x: float, epsilon: float) -> 
 
 
 def _scatter(f: Callable[[float], npt.NDArray[Any]], x: float, step: float, order: int) -> npt.NDArray[Any]:
-    """The largest difference of an order over nine values around x: what is left of `f` when its smooth part is gone."""
+    """The largest difference of an order over nine values around x: what is left when the smooth part is gone."""
     near = np.array([np.asarray(f(x + k * step), dtype=float) for k in range(-4, 5)])
     found: npt.NDArray[Any] = np.max(np.abs(np.diff(near, n=order, axis=0)), axis=0)
     return found

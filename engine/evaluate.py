@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, Graph, Node, Value
-from .ops import Op, Traced, shape_text
+from .ops import Op, shape_text
 from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, quietly
 
@@ -236,7 +236,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
             return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
     d: Any = rules[n]
     if type(d) is int:
-        return g * d
+        return g * d if d else 0.0
     if d is None:
         return None
     if g == 0:
@@ -263,10 +263,7 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     if vjp is None:
         return None
     x = xs[n]
-    if not isinstance(g, Traced):  # nan and inf are NumPy's to give
-        xs = [np.float64(v) if type(v) in PLAIN else v for v in xs]
-        y = np.float64(y) if type(y) in PLAIN else y
-        g = np.float64(g) if type(g) in PLAIN else g
+    g, y, *xs = [np.float64(v) if type(v) in PLAIN else v for v in (g, y, *xs)]  # nan and inf are NumPy's to give
     c = vjp(g, y, *xs)
     return c if _shape(c) == _shape(x) else sum_like(c, x)
 

@@ -271,7 +271,7 @@ def test_backward_is_called_as_pytorch_calls_it(op):
         if any(tensors):
             named = {s.name: SAMPLES[s.name][0] for s in op.statics if s.default is None}
             name = op.bind(**named).backward_name(*[leaf if tensor else 2.0 for tensor in tensors])
-            assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?|CopySlices", name)
+            assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?|CopySlices|CopyBackwards", name)
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
@@ -483,7 +483,7 @@ def test_whole_array_zero_cotangent_is_zero(op):
         leaves = [cr.tensor(x, requires_grad=True) for x in zeros]
         try:
             result = bound(*leaves)
+            result.backward(np.zeros(result.shape))
         except (cr.ChainruleError, np.linalg.LinAlgError):
-            continue  # a matrix of zeros has no inverse
-        result.backward(np.zeros(result.shape))
+            continue  # refused, not wrong: a matrix of zeros has no inverse
         assert all(leaf.grad is None or not np.any(leaf.grad.numpy()) for leaf in leaves)

@@ -127,13 +127,22 @@ matmul: Op = Op(
     infix="@",
     level=PRODUCT,
 )
+
+
+def _dot(x: Any, y: Any) -> Any:
+    if np.ndim(x) > 2 or np.ndim(y) > 2:
+        raise ChainruleError("shape", "dot takes vectors and matrices", hint="for arrays of more axes write x @ y")
+    return np.dot(x, y)
+
+
 dot: Op = Op(
     "dot",
-    np.dot,
+    _dot,
     "the inner product of two vectors; of matrices, the matrix product",
     vjps=(_left_vjp, _right_vjp),
     signature="x, y",
     grad_fn=_product_name,
+    numpy=(np.dot,),
 )
 
 # --- inverses and determinants ----------------------------------------------------------------------------------------
@@ -166,7 +175,7 @@ def _cofactors(x: Any) -> Any:
 
 
 def _cofactor_vjp(h: Any, y: Any, x: Any) -> Any:
-    inverse = _swap(inv(x))
+    inverse = _swap(inv(x))  # so second derivatives are refused where the matrix is singular
     trace = sum_(h * y, axis=(-2, -1), keepdims=True)
     return trace * inverse - matmul(matmul(inverse, _swap(h)), y)
 
