@@ -65,9 +65,9 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         chainrule grad 'a = x+w; b = w+1; y = a*b' x=2 w=1 --retain a
         chainrule grad 'x*x' x=[1,2] --cotangent '[1,10]' --json
     """
-    text, rest = read_source(words, file)
-    out = _open(options["out"])
+    out, text = _open(options["out"]), ""
     try:
+        text, rest = read_source(words, file)
         if (spec := FUNCTION.fullmatch(text)) is not None:
             if refused := [n for n in ("order", "hessian", "jacobian", "jvp", "output") if options[n]]:
                 raise click.UsageError(f"--{refused[0]} is for expressions, not for Python functions.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import enum
+import errno
 import importlib
+import io
 import os
 import re
 import sys
@@ -31,6 +33,10 @@ class ExitStatus(enum.IntEnum):
     INTERRUPTED = 130
 
 
+class ClosedPipeError(Exception):
+    """Whoever reads the output has stopped reading."""
+
+
 class DefaultGroup(click.Group):
     """A group whose commands are imported when used, and for which `chainrule EXPR` means `chainrule grad EXPR`."""
 
@@ -49,6 +55,13 @@ class DefaultGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a closed pipe is no error of click's to report."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipeError from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before arguments that name none."""
@@ -81,6 +94,11 @@ def group() -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command and exit with an `ExitStatus`. Errors, Ctrl-C and a closed pipe show no traceback."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status: Any = group.main(args, prog_name="chainrule", standalone_mode=False)
         sys.stdout.flush()
@@ -92,7 +110,17 @@ def main(args: list[str] | None = None) -> NoReturn:
         status = ExitStatus.UNUSABLE
     except (KeyboardInterrupt, click.Abort):
         status = ExitStatus.INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written; say nothing
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            click.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+        _forget_output()
+        status = ExitStatus.OK if error.errno == errno.EPIPE else ExitStatus.UNUSABLE
+    except ClosedPipeError:
+        _forget_output()
         status = ExitStatus.OK
     sys.exit(int(status or ExitStatus.OK))
+
+
+def _forget_output() -> None:
+    """Let what is left in the buffer go nowhere: nothing more can be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

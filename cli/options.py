@@ -38,7 +38,10 @@ class ExpressionCommand(click.Command):
                 options.append(word)
                 param = spelled.get(word)
                 if param is not None and not param.is_flag and not param.count:
-                    options.extend(itertools.islice(rest, param.nargs))
+                    given = list(itertools.islice(rest, param.nargs))
+                    if len(given) < param.nargs:
+                        raise click.BadOptionUsage(word, f"Option {word!r} requires an argument.", ctx)
+                    options.extend(given)
             else:
                 arguments.append(word)
         return super().parse_args(ctx, [*options, "--", *arguments])
@@ -102,7 +105,7 @@ def read_value(text: str, seed: int, name: str) -> Value:
         return _file_value(text[1:])
     if not text.strip():
         raise ChainruleError("value", f"{name}= has no value", hint=f"write {name}=2")
-    return parse_value(text, seed=seed)
+    return parse_value(text, seed=seed, name=name)
 
 
 def _file_value(text: str) -> Value:
@@ -110,6 +113,8 @@ def _file_value(text: str) -> Value:
     try:
         if path.endswith(".npy"):
             array = np.load(path, allow_pickle=False)
+            if array.dtype.kind not in "fiub":
+                raise ValueError(f"its numbers are {array.dtype}")
             return np.asarray(array, dtype=float) if array.ndim else float(array)
         return _column(path, column)
     except OSError as error:

@@ -158,7 +158,7 @@ def _analysed(program: Program, run: Run, chosen: list[str], cotangent: Any, kin
         _rows(program, run),
         output._data,
         gradients if backward else {},
-        notes=notes(program, point, start, chosen) if chosen else [],
+        notes=notes(program, point, start, gradients) if chosen else [],
         shapes={name: np.shape(value) for name, value in point.items()},
         point=point,
         cotangent=None if cotangent is None or not backward else start,

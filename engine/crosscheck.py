@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .analysis import Analysis
-from .checking import is_kink, numeric_derivative
+from .differences import is_kink, numeric_derivative
 from .higher import Derivative
 from .recorded import Recording, as_number, called
 from .rounding import spread
@@ -48,7 +48,7 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
     answer = symbolic_results(
         program, analysis.shapes, derivatives, point if finite else None, analysis.cotangent, timeout
     )
-    unsure = {name for note in analysis.notes for name in note.undifferentiable}
+    unsure = {element for note in analysis.notes for element in note.undifferentiable}
     spreads = {}
     if point is not None and any(found.value for found in answer.found):
         start = 1.0 if analysis.cotangent is None else analysis.cotangent
@@ -61,9 +61,11 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
             checks.append(Check(derivative, found.formula, reason=None if found.formula else answer.reason))
             continue
         reason = None
-        if not math.isfinite(value) or not finite:
+        if not math.isfinite(value):
             reason = "not finite here"
-        elif any(name in unsure for name, _ in derivative.by):
+        elif not finite:
+            reason = "the value is not finite here"
+        elif any(element in unsure for element in derivative.by):
             reason = "not differentiable here"
         elif found.value is None:
             reason = answer.reason or "SymPy finds no value here"

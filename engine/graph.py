@@ -73,7 +73,7 @@ class Graph:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     assumptions: list[int] = field(default_factory=list)
     source: str = ""
-    seed: int = 0
+    seed: tuple[int, ...] = (0,)
 
     # --- what the graph has -------------------------------------------------------------------------------------------
 

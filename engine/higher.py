@@ -15,11 +15,10 @@ from .errors import ChainruleError
 from .functional import grad
 from .graph import Value
 from .ops import shape_text
-from .printing import element_name
+from .printing import Element, element_name
 from .program import Program
 from .tensors import Tensor, tensor
 
-Element = tuple[str, tuple[int, ...]]  # an input's name, and the index of one of its elements
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from .differences import one_sided
 from .errors import Span
-from .evaluate import backward, forward, gradient_of
-from .graph import NUMBER, Graph, Node, Value
-from .ops import Edge
+from .evaluate import backward, forward
+from .graph import Graph, Node, Value
+from .ops.arithmetic import div
 from .ops.constants import inf
 from .ops.elementary import pow_
-from .printing import expression_text
+from .printing import Element, element_name, expression_text
 
+MOST_WORK = 200_000  # input elements times nodes: beyond it the sides are not looked at
+MOST_SENTENCES = 6
 _SAYING = {
     "boundary": "is exactly on its boundary",
     "kink": "has a kink",
@@ -28,28 +31,31 @@ _SAYING = {
 
 @dataclass(frozen=True)
 class Note:
-    """One remark: `kind` (non-finite, kink, jump, pole, tie, boundary), a sentence, and the place in the source.
+    """One remark: `kind` (non-finite, kink, jump, pole, tie, boundary, sides), a sentence, and the place in the source.
 
-    `undifferentiable` names the inputs whose derivative does not exist at the point.
+    `undifferentiable` are the input elements by which the derivative does not exist at the point.
     """
 
     kind: str
     text: str
     span: Span
-    undifferentiable: tuple[str, ...] = field(default=())
+    undifferentiable: tuple[Element, ...] = field(default=())
 
 
-def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, names: Sequence[str]) -> list[Note]:
-    """The remarks on the gradients of `names` at a point."""
+def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: Mapping[str, Value]) -> list[Note]:
+    """The remarks on the `gradients` that were found at a point."""
     tape = forward(graph, values)
     adjoints = backward(graph, tape, cotangent)
-    edges = list(_edges(graph, values, tape, adjoints, cotangent, names))
-    non_finite = list(_non_finite_value(graph, tape)) or [
-        note
-        for note in _non_finite_gradient(graph, tape, adjoints)
-        if all(note.span != edge.span for edge in edges)  # a pole says it better
-    ]
-    return non_finite + edges
+    if not _finite(tape[graph.output]):
+        return list(_non_finite_value(graph, tape))
+    edges = list(_edges(graph, tape, adjoints))
+    if edges:
+        edges = _with_sides(graph, values, cotangent, gradients, edges)
+    if all(map(_finite, gradients.values())):
+        return edges
+    # A pole says it better than the step backward at which the gradient stopped being finite.
+    others = [n for n in _non_finite_gradient(graph, tape, adjoints) if all(n.span != edge.span for edge in edges)]
+    return others + edges
 
 
 # --- nan and inf ------------------------------------------------------------------------------------------------------
@@ -97,23 +103,26 @@ def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
             kind = "nan" if np.any(np.isnan(tape[i])) else "infinite"
             given = _with_values(graph, tape, node.args)
             text = f"{_text(graph, i)} is {kind}" + (f", where {given}" if given else "")
-            yield Note("non-finite", text + _why(node, [tape[j] for j in node.args]), graph.span(i))
+            yield Note("non-finite", text + _why(node, [tape[j] for j in node.args], tape[i]), graph.span(i))
             return
 
 
-def _why(node: Node, xs: Sequence[Any]) -> str:
+def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
     """The reason for a value that is not finite, as far as the table knows it."""
     if node.op is pow_ and np.any(np.less(xs[0], 0) & (np.mod(xs[1], 1) != 0)):
         third = np.ndim(xs[1]) == 0 and math.isclose(float(xs[1]), 1 / 3)
         return ": a power of a negative number is real only for whole exponents" + (
             "; the real cube root is cbrt( … )" if third else ""
         )
+    undefined = bool(np.any(np.isnan(value)))
+    with np.errstate(all="ignore"):
+        pole = any(np.any(edge.hit(*map(np.asarray, xs))) for edge in node.op.edges if edge.kind == "pole")
+    if pole:
+        return ": undefined, as 0/0 is" if undefined and node.op is div else ": a pole"
     for x, interval in zip(xs, node.op.domain, strict=False):
         if np.any(np.less(x, interval.low)) or np.any(np.greater(x, interval.high)):
             return f": {node.op.name} is real only in {interval} and at its ends"
-    if any(np.any(edge.hit(*xs)) for edge in node.op.edges if edge.kind == "pole"):
-        return ": a pole"
-    return ": the result is beyond the largest number, about 1.8e308" if all(map(_finite, xs)) else ""
+    return ": undefined" if undefined else ": the result is beyond the largest number, about 1.8e308"
 
 
 def _non_finite_gradient(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterator[Note]:
@@ -133,103 +142,82 @@ def _non_finite_gradient(graph: Graph, tape: Sequence[Any], adjoints: Sequence[A
 # --- kinks, ties, jumps, poles ----------------------------------------------------------------------------------------
 
 
-def _edges(
-    graph: Graph,
-    values: Mapping[str, Any],
-    tape: Sequence[Any],
-    adjoints: Sequence[Any],
-    cotangent: Value,
-    names: Sequence[str],
-) -> Iterator[Note]:
+def _edges(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterator[Note]:
     """The nodes whose arguments are at an edge of the table that matters for the gradients."""
     needed = graph.needed()
     for i, node in enumerate(graph.nodes[: graph.output + 1]):
-        if not node.op.edges or node.constant or not needed[i]:
+        if not node.op.edges or node.constant or not needed[i] or not _finite_arguments(tape, node):
             continue
-        g = adjoints[i]
-        if node.op.differentiable and (g is None or not np.any(g)):
-            continue
-        xs = [tape[j] for j in node.args]
+        silent = adjoints[i] is None or not np.any(adjoints[i])
+        xs = [np.asarray(tape[j]) for j in node.args]
         for edge in node.op.edges:
+            if node.op.differentiable and silent and edge.kind != "pole":
+                continue  # no cotangent arrives: it does not matter
             with np.errstate(all="ignore"):
-                hits = np.asarray(edge.hit(*xs))
-            if np.any(hits):
-                yield _edge_note(graph, values, tape, cotangent, names, i, edge, int(np.count_nonzero(hits)))
+                hits = int(np.count_nonzero(edge.hit(*xs)))
+            if hits:
+                where = _with_values(graph, tape, node.args)
+                count = f", at {hits} of its elements" if hits > 1 else ""
+                yield Note(edge.kind, f"{_text(graph, i)} {_SAYING[edge.kind]} where {where}{count}", graph.span(i))
                 break
 
 
-def _edge_note(
-    graph: Graph, values: Mapping[str, Any], tape: Sequence[Any], cotangent: Value, names: Sequence[str],
-    i: int, edge: Edge, hits: int,
-) -> Note:  # fmt: skip
-    node = graph.nodes[i]
-    where = _with_values(graph, tape, node.args)
-    what = f"{_text(graph, i)} {_SAYING[edge.kind]} where {where}"
-    if np.ndim(tape[i]) or any(map(np.ndim, tape)):
-        count = f", at {hits} of its elements" if hits > 1 else ""
-        return Note(edge.kind, f"{what}{count}; the derivative there is a convention", graph.span(i), tuple(names))
-    sides = [
-        _side(graph, values, cotangent, names, i, replacement) for replacement in _replacements(node, edge, tape[i])
-    ]
-    differing = [name for name in names if not _same(sides[0][name], sides[1][name])]
-    if not differing:
-        same = "; both sides give the same derivatives" if all(map(math.isfinite, sides[0].values())) else ""
-        return Note(edge.kind, what + same, graph.span(i), () if same else tuple(names))
-    below, above = _side_names(graph, node, edge, tape)
-    parts = [
-        f"d{graph.output_name}/d{name} {_is(sides[0][name])} {below}, {_is(sides[1][name])} {above}"
-        for name in differing
-    ]
-    return Note(
-        edge.kind, f"{what}: {'; '.join(parts)}; the value shown is a convention", graph.span(i), tuple(differing)
-    )
+def _finite_arguments(tape: Sequence[Any], node: Node) -> bool:
+    return all(not np.any(np.isnan(tape[j])) for j in node.args)
+
+
+def _with_sides(
+    graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: Mapping[str, Value], edges: list[Note]
+) -> list[Note]:
+    """The edges, and what the derivatives by each input element are on either side; nothing where both sides agree."""
+    sizes = {name: int(np.size(gradient)) for name, gradient in gradients.items()}
+    if sum(sizes.values()) * len(graph.nodes) > MOST_WORK:
+        told = tuple((name, index) for name, g in gradients.items() for index in np.ndindex(np.shape(g)))
+        return [
+            replace(note, text=note.text + "; the derivative there is a convention", undifferentiable=told)
+            for note in edges
+        ]
+    sentences, broken = [], []
+    for name, gradient in gradients.items():
+        for index in np.ndindex(np.shape(gradient)):
+            shown = float(np.asarray(gradient)[index])
+            sentence = _sides(graph, values, cotangent, name, index, shown)
+            if sentence is not None:
+                sentences.append(sentence)
+                broken.append((name, index))
+    if not sentences:
+        return []
+    more = len(sentences) - MOST_SENTENCES
+    text = "; ".join(sentences[:MOST_SENTENCES]) + (f"; and {more} more" if more > 0 else "")
+    return [*edges, Note("sides", text, edges[0].span, tuple(broken))]
+
+
+def _sides(
+    graph: Graph, values: Mapping[str, Any], cotangent: Value, name: str, index: tuple[int, ...], shown: float
+) -> str | None:
+    """What the derivative by one input element is on either side, where that is not the number shown."""
+
+    def output(moved: float) -> float:
+        data = np.array(values[name], dtype=float)
+        data[index] = moved
+        return float(np.sum(np.multiply(cotangent, forward(graph, {**values, name: data})[graph.output])))
+
+    at = float(np.asarray(values[name])[index])
+    left, right = one_sided(output, at, -1), one_sided(output, at, 1)
+    of = f"d{graph.output_name}/d{element_name(name, index)}"
+    if left.jumps or right.jumps:
+        return f"{graph.output_name} jumps at {element_name(name, index)} = {at:g}, so {of} does not exist"
+    if _same(left.derivative, right.derivative):
+        if _same(left.derivative, shown) or math.isnan(left.derivative):
+            return None
+        return f"{of} is {left.derivative:.6g} from both sides, but the conventions used give {shown:.6g}"
+    convention = "" if math.isnan(shown) else f", and {shown:.6g} by convention"
+    return f"{of} {_is(left.derivative)} from the left, {_is(right.derivative)} from the right{convention}"
+
+
+def _same(a: float, b: float) -> bool:
+    return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-8)
 
 
 def _is(derivative: float) -> str:
     return "does not exist" if math.isnan(derivative) else f"is {derivative:.6g}"
-
-
-def _side_names(graph: Graph, node: Node, edge: Edge, tape: Sequence[Any]) -> tuple[str, str]:
-    """What to call the two sides of an edge."""
-    if edge.kind == "boundary":
-        return ("where it holds", "where it does not")
-    names = [_text(graph, j) for j in node.args]
-    if len(names) == 1:
-        at = f"{float(tape[node.args[0]]):g}"
-        return (f"for {names[0]} < {at}", f"for {names[0]} > {at}")
-    if edge.kind == "tie":
-        return (f"for {names[0]} < {names[1]}", f"for {names[0]} > {names[1]}")
-    return ("just below", "just above")
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-12)
-
-
-def _replacements(node: Node, edge: Edge, value: Any) -> tuple[Node, Node]:
-    """The node as it is on either side of the edge."""
-    if edge.kind == "boundary":
-        made = tuple(Node(NUMBER, (), node.span, True, chosen) for chosen in (1.0, 0.0))
-    else:
-        made = tuple(
-            Node(replace(node.op, partials=tuple(_fixed(d) for d in side), vjps=None), node.args, node.span, False)
-            for side in (edge.left, edge.right)
-        )
-    return made[0], made[1]
-
-
-def _fixed(d: float) -> Any:
-    return lambda y, *xs: d
-
-
-def _side(
-    graph: Graph, values: Mapping[str, Any], cotangent: Value, names: Sequence[str], i: int, replacement: Node
-) -> dict[str, float]:
-    """The gradients with node `i` as it is on one side."""
-    nodes = list(graph.nodes)
-    replacement.name = nodes[i].name
-    nodes[i] = replacement
-    other = Graph(**{**vars(graph), "nodes": nodes})
-    tape = forward(other, values)
-    adjoints = backward(other, tape, cotangent)
-    return {name: float(gradient_of(tape, adjoints, graph.names[name])) for name in names}

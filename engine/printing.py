@@ -17,6 +17,7 @@ from .ops import CONSTANTS
 from .ops.arithmetic import COMPARISON, CONDITIONAL, POSTFIX, POWER, SIGN, and_, identity, where
 from .ops.arrays import array, index
 
+Element = tuple[str, tuple[int, ...]]  # an input's name, and the index of one of its elements
 Piece = str | tuple[int, int]  # text, or a node and the precedence that its text must at least have
 
 

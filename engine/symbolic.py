@@ -185,6 +185,8 @@ class _Printer(sp.printing.StrPrinter):  # type: ignore[misc]
         return " or ".join(sorted(self.parenthesize(arg, 10) for arg in expr.args))
 
 
-def formula_text(expression: Any) -> str:
-    """A term of SymPy as text in our language."""
+def formula_text(expression: Any) -> str | None:
+    """A term of SymPy as text in our language; None for what is no real formula (a complex or undefined one)."""
+    if expression.has(sp.zoo, sp.nan, sp.I):
+        return None
     return str(_Printer({"order": None}).doprint(expression)).replace("**", "^")

@@ -66,7 +66,7 @@ def symbolic_results(
     request = {
         "source": graph.source,
         "names": graph.inputs,
-        "seed": graph.seed,
+        "seed": graph.seed[0],
         "output": graph.nodes[graph.output].name,
         "shapes": {name: list(shape) for name, shape in shapes.items()},
         "wanted": [{"of": d.of, "by": d.by} for d in wanted],
@@ -160,8 +160,11 @@ def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[dict[str, Any],
         for name, index in wanted["by"]:
             before, path = path, (*path, (name, tuple(index)))
             if path not in known:
-                symbol = symbols[name][tuple(index)] if index else symbols[name]
-                known[path] = symbolic.derivative(known[before], symbol)
+                if name in symbols:
+                    symbol = symbols[name][tuple(index)] if index else symbols[name]
+                    known[path] = symbolic.derivative(known[before], symbol)
+                else:  # an input that the output does not depend on
+                    known[path] = known[before] * 0
         terms.append(known[path])
     return symbols, terms
 

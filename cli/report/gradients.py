@@ -18,7 +18,7 @@ MOST_ROWS = 60  # nodes that a table shows
 HEADER = ("node", "expression", "value", "shape", "leaf", "requires_grad", "grad_fn", "grad")
 MOST_COLUMNS = 12  # of a matrix
 LONGEST = 48  # characters of a formula that a column holds
-NO_INPUTS = "No input: there is nothing to differentiate."
+NO_INPUTS = "No input requires a gradient: there is nothing to differentiate."
 
 
 # --- for people -------------------------------------------------------------------------------------------------------

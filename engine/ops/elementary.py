@@ -48,6 +48,8 @@ pow_: Op = Op(
              (math.inf, 0), (math.nan, math.nan), (math.inf, 0)),
         Edge("pole", "x = 0, p < 0", lambda x, p: (x == 0) & (p < 0), (0, -1),
              (-math.inf, -math.inf), (-math.inf, math.nan), (-math.inf, -math.inf)),
+        Edge("pole", "x = 0, p = 0", lambda x, p: (x == 0) & (p == 0), (0, 0),
+             (0, 0), (0, math.nan), (0, -math.inf)),
     ),
     infix="^",
     level=POWER,

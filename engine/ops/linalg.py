@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ChainruleError
 from .arithmetic import PRODUCT, abs_, sign, where
 from .arrays import expand_like, extreme_vjp, index, max_, sum_, sum_like, transpose
-from .base import Op
+from .base import Edge, Op
 
 # --- lengths ----------------------------------------------------------------------------------------------------------
 
@@ -49,6 +49,7 @@ norm: Op = Op(
     "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
     vjps=(_norm_vjp,),
     numpy=(np.linalg.norm,),
+    edges=(Edge("kink", "x = 0", lambda x: np.all(np.equal(x, 0)), (0.0,), (0.0,), (-1.0,), (1.0,)),),
     sympy=lambda sp, x, ord=2, axis=None, keepdims=False: _symbolic_norm(sp, x, ord, axis, keepdims),
     signature="x; ord=2, *, axis=None, keepdims=False",
     grad_fn="LinalgVectorNormBackward0",

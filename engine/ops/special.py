@@ -258,9 +258,28 @@ digamma: Op = Op(
     aliases=("psi",),
     edges=_poles((math.inf,) * 3, (math.inf,) * 3),
 )
+
+
+def _cot_derivative(x: Any, order: int) -> Any:
+    """The derivative of cot(πx) of an order: πⁿ·Pₙ(cot πx) with Pₙ₊₁ = -(1 + c²)·Pₙ'."""
+    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
+    return np.pi**order * polynomial(np.true_divide(1.0, np.tan(np.pi * (x - np.round(x)))))
+
+
+def _polygamma(x: Any, order: int) -> Any:
+    # By reflection for x < 0, where SciPy's series takes time that grows with |x|.
+    x = np.asarray(x, dtype=float)
+    left = (x < 0) & (x != np.floor(x))
+    mirrored = _scipy("polygamma")(order, np.where(left, 1 - x, x))
+    turned = (-1) ** order * mirrored - np.pi * _cot_derivative(np.where(left, x, 0.25), order)
+    return np.where(left, turned, mirrored)[()]
+
+
 polygamma: Op = Op(
     "polygamma",
-    lambda x, order: _scipy("polygamma")(order, x),
+    _polygamma,
     "the derivative of digamma of the given order",
     (lambda y, x, order: polygamma(x, order=order + 1),),
     sympy=lambda sp, x, order: sp.polygamma(order, x),

@@ -115,7 +115,7 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
             wrong_count(parser, op, name, len(args), at)
     given = {key: value for key, value in given.items() if not is_default(op, key, value)}
     if any(static.name == "seed" for static in op.statics):
-        given["seed"] = (parser.graph.seed, parser.draws)
+        given["seed"] = (*parser.graph.seed, parser.draws)
         parser.draws += 1
     check_statics(parser, op, given, at)
     op = op.bind(**given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 
 from ..errors import ChainruleError, Span, did_you_mean
@@ -26,13 +27,16 @@ def parse_into(graph: Graph, text: str, *, names: Iterable[str] = (), seed: int 
     """
     if len(text) > MAX_TEXT:
         raise ChainruleError("limit", f"the program has {len(text):,} characters; the limit is {MAX_TEXT:,}")
-    graph.source, graph.seed = text, seed
+    graph.source, graph.seed = text, (seed,)
     _Program(graph, text, names).parse()
 
 
-def parse_value(text: str, *, seed: int = 0) -> Value:
-    """The value of a constant expression: a number, `pi/2`, `[1, 2, 3]`, `randn(3)`."""
-    graph = Graph(source=text, seed=seed)
+def parse_value(text: str, *, seed: int = 0, name: str = "") -> Value:
+    """The value of a constant expression: a number, `pi/2`, `[1, 2, 3]`, `randn(3)`.
+
+    Random numbers differ from name to name.
+    """
+    graph = Graph(source=text, seed=(seed, zlib.crc32(name.encode())))
     parser = Expressions(graph, text)
     if parser.words[0] == END:
         raise ChainruleError("value", "the value is empty", source=text, spans=[Span(0, 0)])

@@ -124,7 +124,13 @@ def bracketless_call(parser: Expressions, k: int) -> NoReturn:
         power, i = "^" + parser.words[i + 1], i + 2
     elif is_superscript(parser.words[i]):
         power, i = parser.words[i], i + 1
-    argument = _operand_after(parser, i)
+    last, depth = i, 0
+    while parser.words[last] not in (END, "+", "-", ";", "\n", "|", ",") or depth:
+        depth += (parser.words[last] in ("(", "[")) - (parser.words[last] in (")", "]"))
+        if depth < 0 or parser.words[last] == END:
+            break
+        last += 1
+    argument = _text(parser, parser.starts[i], parser.starts[last]).strip()
     parser.fail("syntax", f"{word} needs brackets", k, hint=f"write {word}({argument}){power}")
 
 
