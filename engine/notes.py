@@ -13,7 +13,7 @@ from .differences import one_sided
 from .errors import Span
 from .evaluate import backward, forward
 from .graph import Graph, Node, Value
-from .ops.arithmetic import div
+from .ops.arithmetic import div, where
 from .ops.constants import inf
 from .ops.elementary import pow_
 from .printing import Element, element_name, expression_text
@@ -46,11 +46,14 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: 
     """The remarks on the `gradients` that were found at a point."""
     tape = forward(graph, values)
     adjoints = backward(graph, tape, cotangent)
+    non_finite = list(_non_finite_value(graph, tape))
     if not _finite(tape[graph.output]):
-        return list(_non_finite_value(graph, tape))
+        return non_finite
     edges = list(_edges(graph, tape, adjoints))
     if edges:
-        edges = _with_sides(graph, values, cotangent, gradients, edges)
+        edges = non_finite + _with_sides(graph, values, cotangent, gradients, edges)
+    else:
+        edges = non_finite
     if all(map(_finite, gradients.values())):
         return edges
     # A pole says it better than the step backward at which the gradient stopped being finite.
@@ -92,9 +95,9 @@ def short(value: Any) -> str:
 
 def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
     """The first node whose value is nan or infinite although its arguments are finite."""
-    needed = graph.needed()
+    used = _used(graph, tape)
     for i, node in enumerate(graph.nodes[: graph.output + 1]):
-        if not needed[i] or _finite(tape[i]) or node.op is inf or node.value is not None:
+        if not used[i] or _finite(tape[i]) or node.op is inf or node.value is not None:
             continue
         if node.is_leaf:
             yield Note("non-finite", f"the given value of {node.name} is {short(tape[i])}", graph.span(i))
@@ -105,6 +108,21 @@ def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
             text = f"{_text(graph, i)} is {kind}" + (f", where {given}" if given else "")
             yield Note("non-finite", text + _why(node, [tape[j] for j in node.args], tape[i]), graph.span(i))
             return
+
+
+def _used(graph: Graph, tape: Sequence[Any]) -> list[bool]:
+    """For each node, whether its value is used at this point: not through a branch that `where` did not choose."""
+    used = [False] * len(graph.nodes)
+    used[graph.output] = True
+    for i in range(graph.output, -1, -1):
+        if used[i]:
+            args = graph.nodes[i].args
+            if graph.nodes[i].op is where:
+                chosen = np.not_equal(tape[args[0]], 0)
+                args = (args[0], *args[1:2] * bool(np.any(chosen)), *args[2:] * (not np.all(chosen)))
+            for j in args:
+                used[j] = True
+    return used
 
 
 def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
@@ -156,9 +174,9 @@ def _edges(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterat
             with np.errstate(all="ignore"):
                 hits = int(np.count_nonzero(edge.hit(*xs)))
             if hits:
-                where = _with_values(graph, tape, node.args)
+                given = _with_values(graph, tape, node.args)
                 count = f", at {hits} of its elements" if hits > 1 else ""
-                yield Note(edge.kind, f"{_text(graph, i)} {_SAYING[edge.kind]} where {where}{count}", graph.span(i))
+                yield Note(edge.kind, f"{_text(graph, i)} {_SAYING[edge.kind]} where {given}{count}", graph.span(i))
                 break
 
 
@@ -208,8 +226,10 @@ def _sides(
     if left.jumps or right.jumps:
         return f"{graph.output_name} jumps at {element_name(name, index)} = {at:g}, so {of} does not exist"
     if _same(left.derivative, right.derivative):
-        if _same(left.derivative, shown) or math.isnan(left.derivative):
+        if _same(left.derivative, shown):
             return None
+        if math.isnan(left.derivative):
+            return f"{of} has no limit from either side, and {shown:.6g} is a convention"
         return f"{of} is {left.derivative:.6g} from both sides, but the conventions used give {shown:.6g}"
     convention = "" if math.isnan(shown) else f", and {shown:.6g} by convention"
     return f"{of} {_is(left.derivative)} from the left, {_is(right.derivative)} from the right{convention}"

@@ -148,7 +148,7 @@ def is_chain(graph: Graph, node: Node) -> bool:
     """Whether an `and` is a chain a < b < c: its parts are comparisons that share the middle node."""
     while True:
         left, right = (graph.nodes[j] for j in node.args)
-        if right.op.level != COMPARISON:
+        if right.op.level != COMPARISON or left.name is not None or right.name is not None:
             return False
         before = graph.nodes[left.args[1]] if left.op.name == and_.name else left
         if before.op.level != COMPARISON or before.args[1] != right.args[0]:

@@ -127,6 +127,27 @@ def test_printed_graph_parses_to_itself(graph):
     assert read.output_name == graph.output_name
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(x == w)",
+        "0 < x < 1 <= w",
+        "(0 < x) < 1",
+        "c = 0 < x; d = x < 1; y = c and d",
+        "c = 0 < x; y = c and x < 1",
+        "-x^2 + (-x)^2 - (x^w)^x^2",
+        "x - (w - x) - x/(w/x)",
+        "not (x > 0 or not w)",
+        "x if w > 0 else w if x > 0 else (x if x else w)",
+        "log(x, 2) + max(x, w, 1) + sum(x, axis=0)",
+        "w = const([1, 2]); k = 2*pi; f(x) = k*w[1:][0]*x.T | x = 1e-300, x: (), x > -0.5",
+    ],
+)
+def test_printed_text_parses_to_itself(text):
+    program = cr.parse(text)
+    assert cr.parse(str(program)) == program
+
+
 @pytest.mark.parametrize("other", ["w + x", "x - w", "x + w*1", "y = x + w", "x + v", "x + w | x = 1"])
 def test_different_programs_are_told_apart(other):
     assert cr.parse("x + w") == cr.parse("(x) + (w)")
