@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import errno
 import importlib
@@ -67,6 +66,8 @@ class DefaultGroup(click.Group):
         """Put the default command before arguments that name none."""
         if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
             word = args[0]
+            import difflib
+
             close = difflib.get_close_matches(word, COMMANDS, n=1, cutoff=0.7)
             if close and re.fullmatch("[a-z]+", word):
                 raise click.UsageError(

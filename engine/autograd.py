@@ -18,7 +18,7 @@ from .errors import ChainruleError
 from .evaluate import cotangent_of, scalar_cotangent
 from .modes import anomaly, users_line
 from .ops import Op, Traced, shape_text
-from .ops.base import quietly
+from .ops.base import PLAIN, quietly
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -192,7 +192,8 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | Non
         values, y = xs, wrap(y, function)
         cotangent = cotangent_of
     else:
-        cotangent = scalar_cotangent if type(g) is float and type(y) is float else cotangent_of
+        plain = type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values))
+        cotangent = scalar_cotangent if plain else cotangent_of
     suspect = function.changed is not None
     for x in xs:
         if getattr(x, "_storage", None) is not None:

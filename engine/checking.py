@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .differences import Difference, is_kink, numeric_derivative, scatter
 from .errors import ChainruleError
 from .functional import grad
 from .printing import element_name
 from .tensors import Tensor, as_tensors, tensor
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def gradcheck(

@@ -9,13 +9,21 @@ import numpy as np
 from .ops.arrays import check_size
 from .tensors import Tensor, as_data, tensor
 
-_generator = np.random.default_rng(0)
+_generator: Any = None
 
 
 def manual_seed(seed: int) -> None:
     """Start the numbers of `rand` and `randn` anew (PCG64; not PyTorch's numbers)."""
     global _generator
     _generator = np.random.default_rng(seed)
+
+
+def _random() -> Any:
+    """The generator, made when it is first used: importing numpy.random takes a while."""
+    global _generator
+    if _generator is None:
+        _generator = np.random.default_rng(0)
+    return _generator
 
 
 def _made(values: Any, requires_grad: bool, dtype: Any) -> Tensor:
@@ -56,12 +64,12 @@ def linspace(start: float, stop: float, num: int = 100, *, requires_grad: bool =
 
 def rand(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1); see `manual_seed`."""
-    return _made(_generator.random(_shape(shape)), requires_grad, dtype)
+    return _made(_random().random(_shape(shape)), requires_grad, dtype)
 
 
 def randn(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Normal random numbers of mean 0 and variance 1; see `manual_seed`."""
-    return _made(_generator.standard_normal(_shape(shape)), requires_grad, dtype)
+    return _made(_random().standard_normal(_shape(shape)), requires_grad, dtype)
 
 
 __all__ = ["arange", "eye", "linspace", "manual_seed", "ones", "rand", "randn", "tensor", "zeros"]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 STEPS = 12
 SHRINK = 1.7  # from a step to the next; not a power of 2, so that rounding shows
@@ -147,5 +149,6 @@ def one_sided(f: Callable[[float], float], x: float, sign: int) -> Side:
         with np.errstate(all="ignore"):
             value, error = _extrapolated(quotients, noise, SHRINK)
         if float(error) < smallest and float(error) <= 1e-4 * max(1.0, abs(float(value))):
-            best, smallest = Side(float(value), False), float(error)
+            found = 0.0 if abs(float(value)) <= 10 * float(error) else float(value)
+            best, smallest = Side(found, False), float(error)
     return best

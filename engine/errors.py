@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -86,5 +85,7 @@ def place(source: str, span: Span) -> Place:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint with the closest of the `known` names, or None when nothing is close."""
+    import difflib  # only mistakes need it
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else None

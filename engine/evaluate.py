@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ChainruleError, did_you_mean
-from .graph import INPUT, LEAF, Graph, Node, Value
+from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, quietly
@@ -134,7 +134,7 @@ def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
 def is_scalar(nodes: Sequence[Node], bound: Mapping[int, Value]) -> bool:
     """Whether floats suffice: all inputs are numbers and every operation has a scalar form."""
     return all(type(v) is float for v in bound.values()) and all(
-        node.op.scalar is not None or node.value is not None or node.is_leaf for node in nodes
+        op.scalar is not None or op in (NUMBER, INPUT, LEAF) for op in {node.op for node in nodes}
     )
 
 
@@ -152,6 +152,8 @@ def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[V
                 try:
                     if len(args) == 2:
                         value = op.scalar(tape[args[0]], tape[args[1]])  # type: ignore[misc]
+                    elif len(args) == 1:
+                        value = op.scalar(tape[args[0]])  # type: ignore[misc]
                     else:
                         value = op.scalar(*[tape[j] for j in args])  # type: ignore[misc]
                 except ARITHMETIC:
@@ -199,7 +201,7 @@ def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
     nodes = graph.nodes
     adjoints: list[Any] = [None] * len(tape)
     adjoints[graph.output] = cotangent
-    step = _scalar_step if type(cotangent) is float and all(type(v) in PLAIN for v in tape) else _array_step
+    step = _scalar_step if type(cotangent) is float and PLAIN.issuperset(map(type, tape)) else _array_step
     with quietly():
         for i in range(graph.output, -1, -1):
             g = adjoints[i]
@@ -215,9 +217,10 @@ def _scalar_step(
     nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]
 ) -> None:
     """Hand the cotangent `g` of a node on to its inputs, all of them floats."""
-    xs = [tape[j] for j in node.args]
-    for n, j in enumerate(node.args):
-        if nodes[j].constant or (c := scalar_cotangent(node.op, n, g, y, xs)) is None:
+    op, args = node.op, node.args
+    xs = (tape[args[0]], tape[args[1]]) if len(args) == 2 else [tape[j] for j in args]
+    for n, j in enumerate(args):
+        if nodes[j].constant or (c := scalar_cotangent(op, n, g, y, xs)) is None:
             continue
         before = adjoints[j]
         adjoints[j] = c if before is None else before + c

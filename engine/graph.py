@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import ChainruleError, Span, did_you_mean
 from .ops import Op, shape_text
 
-Value: TypeAlias = float | npt.NDArray[Any]
+Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
 
 NUMBER = Op("number", lambda: None, "a number written in the program", vjps=(), signature="", public=False)
 INPUT = Op("input", lambda: None, "a name that needs a value", vjps=(), signature="", public=False)
@@ -119,8 +118,9 @@ class Graph:
 
     def missing(self, values: Mapping[str, Any]) -> list[str]:
         """The inputs that the output needs and that have a value neither in `values` nor in the program."""
-        needed = self.needed()
-        return [n for n in self.inputs if n not in values and needed[self.names[n]] and not self.is_default(n)]
+        absent = [n for n in self.inputs if n not in values and not self.is_default(n)]
+        needed = self.needed() if absent else []
+        return [n for n in absent if needed[self.names[n]]]
 
     def needed(self) -> list[bool]:
         """For each node, whether the output depends on it."""

@@ -50,10 +50,7 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: 
     if not _finite(tape[graph.output]):
         return non_finite
     edges = list(_edges(graph, tape, adjoints))
-    if edges:
-        edges = non_finite + _with_sides(graph, values, cotangent, gradients, edges)
-    else:
-        edges = non_finite
+    edges = non_finite + _with_sides(graph, values, cotangent, gradients, edges) if edges else non_finite
     if all(map(_finite, gradients.values())):
         return edges
     # A pole says it better than the step backward at which the gradient stopped being finite.

@@ -8,15 +8,17 @@ usually, large where terms cancel.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .evaluate import backward, bound_values, trace_forward
 from .graph import Graph, Value
 from .ops import Op
 from .ops.base import Wrapped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 ULP = 2.0**-52
 RUNS = 6

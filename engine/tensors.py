@@ -16,10 +16,9 @@ import re
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward
 from .errors import ChainruleError
@@ -31,6 +30,9 @@ from .ops import CALLS, INFIX, Op, Traced, function, shape_text
 from .ops.arithmetic import COMPARISON, identity
 from .ops.arrays import index, transpose
 from .ops.base import ARITHMETIC
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # The functions of the table, and the operators by name: x.pow(2), x.add(1).
 METHODS: dict[str, Op] = {op.name: op for op in INFIX.values()} | CALLS

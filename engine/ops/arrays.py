@@ -304,6 +304,9 @@ mean: Op = Op(
     grad_fn=_reduced_name("Mean"),
     shapes_only=True,
     numpy=(np.mean,),
+    sympy=lambda sp, x, axis=None, keepdims=False: (
+        np.sum(x, axis=axis, keepdims=keepdims) / sp.Integer(int(count.forward(x, axis)))
+    ),
 )
 
 

@@ -31,7 +31,7 @@ def keyword(parser: Expressions, word: str, k: int) -> bool:
     parser.k += 2
     value = parser.words[parser.k]
     if value in LITERALS:
-        bracket.params[word] = (LITERALS[value], k)
+        bracket.params = {**bracket.params, word: (LITERALS[value], k)}
         parser.k += 1
         following = parser.words[parser.k]
         if following not in (",", ")"):
@@ -62,7 +62,8 @@ def end_item(parser: Expressions, bracket: Open, last: bool = False) -> None:
             bracket.parts.append(item)
     elif bracket.kind == "call":
         if bracket.pending:
-            bracket.params[bracket.pending] = (static_value(parser, bracket.pending), bracket.pending_at)
+            value = static_value(parser, bracket.pending)
+            bracket.params = {**bracket.params, bracket.pending: (value, bracket.pending_at)}
         elif bracket.params and bracket.pending is None and len(parser.operands) > bracket.depth:
             parser.fail("syntax", "an argument by position after one by name", parser.k - 1)
         bracket.pending = None

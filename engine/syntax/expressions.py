@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..errors import ChainruleError, Span
-from ..graph import INPUT, Graph
+from ..graph import INPUT, Graph, Node
 from ..ops import CONSTANTS, INFIX, Op
 from ..ops.arithmetic import COMPARISON, CONDITIONAL, POWER, PRODUCT, SIGN, and_, mul, where
 from ..ops.arrays import array, index, transpose
 from ..ops.elementary import pow_
 from . import calls, operands, refusals
 from .characters import END, Tokens, canonical_name, is_name, is_number, is_superscript, tokenize
-from .pending import ROOT, Open, Waiting
+from .pending import ROOT, Marked, Open, Waiting
 
 # What may follow an operand as an infix operator.
 OPERATORS = {**INFIX, "**": pow_, "≤": INFIX["<="], "≥": INFIX[">="], "≠": INFIX["!="]}
@@ -56,50 +56,55 @@ class Expressions:
     def expression(self) -> int:
         """Parse one expression from the current token on and return its node; stops before what cannot belong to it."""
         words, starts, known = self.words, self.starts, self.known
-        begins, stack = self.begins, self.stack
-        operand_wanted = True
+        found, begins, stack = self.operands, self.begins, self.stack
+        k = self.k
         while True:
-            k = self.k
-            word = words[k]
-            if operand_wanted:
-                node = known.get(word)
-                if node is None:
-                    operand_wanted = operands.read(self, word)
+            word = words[k]  # an operand is wanted
+            node = known.get(word)
+            if node is None:
+                self.k = k
+                wanted = operands.read(self, word)
+                k = self.k
+                if wanted:
                     continue
-                self.operands.append(node)
+            else:
+                found.append(node)
                 begins.append(starts[k])
-                self.k = k + 1
-                operand_wanted = False
-                continue
-            op = OPERATORS.get(word)
-            if op is not None:
-                level = op.level
-                if level == POWER and stack and stack[-1].level == ROOT:
-                    refusals.root_reach(self, k)
-                while stack and (
-                    stack[-1].level > level or (stack[-1].level == level and COMPARISON != level != POWER)
-                ):
-                    self.reduce()
-                if level == COMPARISON and stack and stack[-1].level == COMPARISON:
-                    self.chain(op, k)
-                else:
-                    stack.append(Waiting(level, op, k))
-                self.k = k + 1
-                operand_wanted = True
-                continue
-            if word == "\n" and self.brackets:
-                self.k = k + 1
-                continue
-            follows = self.follow(word)
-            if follows is None:
-                return self.finish()
-            operand_wanted = follows
+                k += 1
+            while True:  # an operand was read
+                self.k = k
+                word = words[k]
+                op = OPERATORS.get(word)
+                if op is not None:
+                    level = op.level
+                    if level == POWER and stack and stack[-1].level == ROOT:
+                        refusals.root_reach(self, k)
+                    while stack:
+                        above = stack[-1].level
+                        if above < level or (above == level and (level in (COMPARISON, POWER))):
+                            break
+                        self.reduce()
+                    if level == COMPARISON and stack and stack[-1].level == COMPARISON:
+                        self.chain(op, k)
+                    else:
+                        stack.append(Waiting(level, op, k))
+                    k += 1
+                    break
+                if word == "\n" and self.brackets:
+                    k += 1
+                    continue
+                follows = self.follow(word)
+                if follows is None:
+                    return self.finish()
+                k = self.k
+                if follows:
+                    break
 
     def chain(self, op: Op, k: int) -> None:
         """Read the second sign of a < b < c, which is a < b and b < c with one b."""
         middle, begin = self.operands[-1], self.begins[-1]
         self.reduce()
-        waiting = Waiting(COMPARISON, op, k)
+        waiting = Marked(COMPARISON, op, k)
         waiting.chained = self.operands[-1]
         self.operands[-1], self.begins[-1] = middle, begin
         self.stack.append(waiting)
@@ -110,6 +115,14 @@ class Expressions:
         operands, begins, graph = self.operands, self.begins, self.graph
         k = self.k - 1
         end = self.starts[k] + len(self.words[k])
+        if type(waiting) is Waiting:
+            del begins[-1]
+            right, nodes = operands.pop(), graph.nodes
+            left = operands[-1]
+            operands[-1] = len(nodes)
+            constant = nodes[left].constant and nodes[right].constant
+            nodes.append(Node(waiting.op, (left, right), (begins[-1], end), constant))
+            return
         if waiting.op is None:  # unary plus, or an open bracket or conditional that never ended
             if waiting.level == SIGN:
                 operands.append(operands.pop())
@@ -196,7 +209,7 @@ class Expressions:
             return False
         if word == "if":
             self.unwind(CONDITIONAL)
-            self.stack.append(Waiting(CONDITIONAL, None, k, word="if"))
+            self.stack.append(Marked(CONDITIONAL, None, k, word="if"))
             self.k += 1
             return True
         if word == "else":
@@ -221,7 +234,7 @@ class Expressions:
             self.reduce()
         if not self.stack or self.stack[-1].level == 0:
             self.fail("syntax", "'else' without 'if'", k, hint="write a if c else b")
-        self.stack[-1] = Waiting(CONDITIONAL, where, k, word="else")
+        self.stack[-1] = Marked(CONDITIONAL, where, k, word="else")
         self.k += 1
         return True
 
@@ -268,11 +281,12 @@ class Expressions:
 
     def innermost(self, k: int) -> Open:
         """Apply what waits inside the innermost bracket and return that bracket."""
-        while self.stack and self.stack[-1].level:
+        stack = self.stack
+        while stack and stack[-1].level:
             self.reduce()
-        if not self.stack:
+        if not stack:
             refusals.extra_bracket(self, k)
-        bracket: Open = self.stack[-1]
+        bracket: Open = stack[-1]
         return bracket
 
     def comma(self, k: int) -> bool | None:
@@ -292,19 +306,21 @@ class Expressions:
         """Read a closing bracket: its group, list, index or call becomes an operand. Never is an operand wanted."""
         k = self.k
         bracket = self.innermost(k)
-        if (word == ")") != (bracket.kind in ("group", "call")):
+        kind = bracket.kind
+        if (word == ")") != (kind == "group" or kind == "call"):
             refusals.wrong_bracket(self, bracket, k)
-        calls.end_item(self, bracket, last=True)
+        if kind == "index" or bracket.pending is not None or bracket.params:
+            calls.end_item(self, bracket, last=True)
         self.stack.pop()
         self.brackets -= 1
-        self.k += 1
+        self.k = k + 1
         begins = self.begins
         args = tuple(self.operands[bracket.depth :])
-        if bracket.kind == "group" and len(args) == 1:
+        if kind == "group" and len(args) == 1:
             begins[-1] = bracket.start
             return False
-        span = (bracket.start, self.end)
-        if bracket.kind == "index":
+        span = (bracket.start, self.starts[k] + 1)
+        if kind == "index":
             node = self.graph.append(index.bind(key=tuple(bracket.parts)), (self.operands.pop(),), span)
             begins.pop()
         else:

@@ -10,7 +10,7 @@ from ..ops.arithmetic import NOT, SIGN, mul, neg, not_
 from ..ops.elementary import cbrt, sqrt
 from . import calls, refusals
 from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
-from .pending import ROOT, Open, Waiting
+from .pending import ROOT, Marked, Open
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -22,8 +22,12 @@ PREFIXES = {"-": neg, "+": None, "not": not_, "√": sqrt, "∛": cbrt}
 def read(parser: Expressions, word: str) -> bool:
     """Read a token where an operand is wanted; whether one is wanted still."""
     k = parser.k
+    if word.isidentifier() and word not in GRAMMAR_WORDS:
+        return _name_or_call(parser, word, k)
     if is_number(word):
-        parser.push(number(parser, word, k), k)
+        parser.operands.append(number(parser, word, k))
+        parser.begins.append(parser.starts[k])
+        parser.k = k + 1
         return False
     if word in PREFIXES:
         _prefix(parser, word, k)
@@ -47,16 +51,18 @@ def read(parser: Expressions, word: str) -> bool:
 
 def number(parser: Expressions, word: str, k: int) -> int:
     """The node of a number."""
-    following = parser.words[k + 1]
-    joined = parser.starts[k + 1] == parser.starts[k] + len(word)
-    if joined and (word.endswith(".") and (is_name(following) or following == ".T")):
-        refusals.point_before_name(parser, k)
-    if joined and word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
-        refusals.other_base(parser, k)
+    start = parser.starts[k]
+    end = start + len(word)
+    if (word == "0" or word[-1] == ".") and parser.starts[k + 1] == end:
+        following = parser.words[k + 1]
+        if word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
+            refusals.other_base(parser, k)
+        if word != "0" and (is_name(following) or following == ".T"):
+            refusals.point_before_name(parser, k)
     value = float(word)
     if math.isinf(value):
         parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
-    node = parser.graph.number(value, (parser.starts[k], parser.starts[k] + len(word)))
+    node = parser.graph.number(value, (start, end))
     parser.known[word] = node
     return node
 
@@ -84,21 +90,22 @@ def _prefix(parser: Expressions, word: str, k: int) -> None:
         parser.fail("syntax", "'not' binds looser than the operator before it", k, hint="put brackets: (not …)")
     if parser.stack and parser.stack[-1].level == ROOT:
         parser.fail("syntax", "a root sign stands before a number, a name or a bracket", k, hint=f"write {word}( … )")
-    parser.stack.append(Waiting(level, op, k, prefix=True, word=word))
+    parser.stack.append(Marked(level, op, k, prefix=True, word=word))
     parser.k += 1
 
 
 def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
     """Read a name: a function that is called, a constant, or an input; whether an operand is wanted still."""
     following = parser.words[k + 1]
+    called = word in CALLS
+    if called and following == "(":
+        parser.called.setdefault(word, k)
+        parser.k = k + 1
+        parser.open(Open("call", k + 1, len(parser.operands), parser.starts[k], word))
+        return parser.words[k + 2] != ")" or parser.close(")")
     if following == "=" and parser.stack and isinstance(parser.stack[-1], Open) and parser.stack[-1].kind == "call":
         return calls.keyword(parser, word, k)
-    if word in CALLS:
-        if following == "(":
-            parser.called.setdefault(word, k)
-            parser.k += 1
-            parser.open(Open("call", k + 1, len(parser.operands), parser.starts[k], word))
-            return parser.words[parser.k] != ")" or parser.close(")")
+    if called:
         if following in ("^", "**") or is_superscript(following):
             opened = calls.powered_call(parser, word, k)
             if opened:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ..ops import Op
 from ..ops.arithmetic import POWER
 
+NONE: Mapping[str, Any] = MappingProxyType({})
 ROOT = POWER + 1  # √ binds tighter than any operator, and refuses those whose reach would be unclear
 
 
 class Waiting:
-    """An operator that waits for its right operand; `chained` is the comparison before it in a < b < c."""
+    """A binary operator that waits for its right operand; the many are of this class, the few are `Marked`."""
 
-    __slots__ = ("at", "chained", "level", "op", "prefix", "word")
+    __slots__ = ("at", "level", "op")
+    prefix: bool = False
+    word: str = ""
+    chained: int | None = None
 
-    def __init__(self, level: int, op: Op | None, at: int, prefix: bool = False, word: str = "") -> None:
+    def __init__(self, level: int, op: Any, at: int) -> None:
         self.level = level
         self.op = op
         self.at = at  # the token
+
+
+class Marked(Waiting):
+    """One that is more than that: a prefix, `if` and `else`, or the comparison after `chained` in a < b < c."""
+
+    __slots__ = ("chained", "prefix", "word")
+
+    def __init__(self, level: int, op: Op | None, at: int, prefix: bool = False, word: str = "") -> None:
+        super().__init__(level, op, at)
         self.prefix = prefix
         self.word = word
         self.chained: int | None = None
@@ -37,9 +52,9 @@ class Open:
         self.start = start  # where the text of the whole operand starts
         self.depth = depth  # how many operands lie below it
         self.name = name  # the function's, for a call
-        self.params: dict[str, Any] = {}  # its keyword arguments
+        self.params: Mapping[str, Any] = NONE  # its keyword arguments
         self.pending: str | None = None  # the keyword whose value comes next
         self.pending_at = at  # its token
-        self.parts: list[Any] = []  # an index's finished items
+        self.parts: Any = [] if kind == "index" else None  # an index's finished items
         self.slice: list[int | None] | None = None  # the parts so far of the slice that is being read
         self.power: int | None = None  # sin^2(x): the token of the exponent
