@@ -198,32 +198,52 @@ def trace_forward(graph: Graph, leaf: Callable[[int, Node], Any], number: Callab
 
 def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
     """The adjoint of every node, None where no cotangent arrived: the tape read from the output to the front."""
-    nodes = graph.nodes
     adjoints: list[Any] = [None] * len(tape)
     adjoints[graph.output] = cotangent
-    step = _scalar_step if type(cotangent) is float and PLAIN.issuperset(map(type, tape)) else _array_step
+    plain = type(cotangent) is float and PLAIN.issuperset(map(type, tape))
     with quietly():
-        for i in range(graph.output, -1, -1):
-            g = adjoints[i]
-            if g is None:
-                continue
-            node = nodes[i]
-            if node.args and not node.constant and node.op is not LEAF:
-                step(nodes, node, g, tape[i], tape, adjoints)
+        (_scalar_backward if plain else _array_backward)(graph, tape, adjoints)
     return adjoints
 
 
-def _scalar_step(
-    nodes: Sequence[Node], node: Node, g: float, y: float, tape: Sequence[Any], adjoints: list[Any]
-) -> None:
-    """Hand the cotangent `g` of a node on to its inputs, all of them floats."""
-    op, args = node.op, node.args
-    xs = (tape[args[0]], tape[args[1]]) if len(args) == 2 else [tape[j] for j in args]
-    for n, j in enumerate(args):
-        if nodes[j].constant or (c := scalar_cotangent(op, n, g, y, xs)) is None:
+def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> None:
+    """Backward where everything is a plain number; the commonest rules are followed here, without a call."""
+    nodes = graph.nodes
+    for i in range(graph.output, -1, -1):
+        g, node = adjoints[i], nodes[i]
+        args = node.args
+        if g is None or not args or node.constant or node.op is LEAF:
             continue
-        before = adjoints[j]
-        adjoints[j] = c if before is None else before + c
+        op = node.op
+        rules: Any = op.partials or (None,) * len(args)
+        xs = (tape[args[0]], tape[args[1]]) if len(args) == 2 else [tape[j] for j in args]
+        for n, j in enumerate(args):
+            if nodes[j].constant:
+                continue
+            d = rules[n]
+            if type(d) is int and d:
+                c = g * d
+            else:
+                c = scalar_cotangent(op, n, g, tape[i], xs)
+                if c is None:
+                    continue
+            before = adjoints[j]
+            adjoints[j] = c if before is None else before + c
+
+
+def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> None:
+    """Backward on arrays, or on traced values; broadcasts are undone on the way."""
+    nodes = graph.nodes
+    for i in range(graph.output, -1, -1):
+        g, node = adjoints[i], nodes[i]
+        if g is None or not node.args or node.constant or node.op is LEAF:
+            continue
+        xs = [tape[j] for j in node.args]
+        for n, j in enumerate(node.args):
+            if nodes[j].constant or (c := cotangent_of(node.op, n, g, tape[i], xs)) is None:
+                continue
+            before = adjoints[j]
+            adjoints[j] = c if before is None else before + c
 
 
 def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) -> float | None:
@@ -248,16 +268,6 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         return g * d(y, *xs)  # type: ignore[no-any-return]
     except ARITHMETIC:  # nan and inf are NumPy's to give
         return float(g * d(np.float64(y), *map(np.float64, xs)))
-
-
-def _array_step(nodes: Sequence[Node], node: Node, g: Any, y: Any, tape: Sequence[Any], adjoints: list[Any]) -> None:
-    """Hand the cotangent `g` of a node on to its inputs, undoing broadcasts."""
-    xs = [tape[j] for j in node.args]
-    for n, j in enumerate(node.args):
-        if nodes[j].constant or (c := cotangent_of(node.op, n, g, y, xs)) is None:
-            continue
-        before = adjoints[j]
-        adjoints[j] = c if before is None else before + c
 
 
 def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:

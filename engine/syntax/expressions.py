@@ -177,10 +177,14 @@ class Expressions:
             if name in CONSTANTS and not self.is_input(name):
                 node = self.graph.append(CONSTANTS[name], (), span)
             else:
-                node = self.graph.append(INPUT, (), span)
-                self.graph.give_name(name, node)
+                graph = self.graph
+                made = Node(INPUT, (), span, False)
+                made.name = name
+                node = graph.names[name] = len(graph.nodes)
+                graph.nodes.append(made)
                 self.first_use[name] = k
-        self.known[name] = self.known[word] = node
+            self.known[name] = node
+        self.known[word] = node
         return node
 
     def is_input(self, name: str) -> bool:
@@ -196,6 +200,8 @@ class Expressions:
         k = self.k
         if word == ")" or word == "]":
             return self.close(word)
+        if word == END and not self.brackets:
+            return None
         if word == ",":
             return self.comma(k)
         if word == "[" and not is_number(self.words[k - 1]):

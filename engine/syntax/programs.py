@@ -17,6 +17,8 @@ from .characters import END, GRAMMAR_WORDS, canonical_name, is_name
 from .expressions import Expressions
 
 MAX_TEXT = 16 * 2**20  # characters of one program
+_SEPARATORS = frozenset({";", "\n"})
+_ENDS = _SEPARATORS | {END, "|"}
 _SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
 
 
@@ -77,7 +79,7 @@ class _Program(Expressions):
     def skip_separators(self) -> bool:
         """Go past semicolons and line ends."""
         start = self.k
-        while self.words[self.k] in (";", "\n"):
+        while self.words[self.k] in _SEPARATORS:
             self.k += 1
         return self.k > start
 
@@ -88,7 +90,8 @@ class _Program(Expressions):
         k, mark = self.k, len(self.graph.nodes)
         name = self.left_side()
         node = self.expression()
-        self.end_of_statement(name, k)
+        if self.words[self.k] not in _ENDS:
+            self.end_of_statement(name, k)
         self.skip_separators()
         last = self.words[self.k] in (END, "|")
         if last:
