@@ -6,7 +6,7 @@ the list. Running it forward is a loop, running it backward is the same loop rev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -25,7 +25,7 @@ LEAF = Op("leaf", lambda x: x, "a name with a default value", vjps=(None,), sign
 class Node:
     """One node: `op` applied to the nodes at the places `args` of its graph.
 
-    span      where its text stands in the source
+    span      its words in the source: the first, and the one after the last; (0, 0) where it has none
     name      the name that the program gives it, if any
     constant  whether it depends on no input and no leaf; constants are part of what uses them and are not shown
     value     the number, for a number
@@ -60,7 +60,7 @@ class Graph:
     output       the place of the output; `last` is that of the last statement, the output unless another is selected
     declared     the inputs that `f(x, w) = …` declares, in their order
     at           the values that stand after the program's bar, and `shapes` and `assumptions` likewise
-    source       the text, for errors
+    source       the text, for errors, and `lexer`, which cuts it into words
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -73,6 +73,8 @@ class Graph:
     assumptions: list[int] = field(default_factory=list)
     source: str = ""
     seed: tuple[int, ...] = (0,)
+    lexer: Callable[[str], tuple[list[str], list[int]]] | None = None
+    _words: tuple[list[str], list[int]] | None = None
 
     # --- what the graph has -------------------------------------------------------------------------------------------
 
@@ -133,8 +135,14 @@ class Graph:
         return needed
 
     def span(self, i: int) -> Span:
-        """Where node `i` stands in the source."""
-        return Span(*self.nodes[i].span)
+        """Where node `i` stands in the source: characters, found by cutting the source into words again."""
+        first, after = self.nodes[i].span
+        if self.lexer is None or not after:
+            return Span(0, 0)
+        if self._words is None:
+            self._words = self.lexer(self.source)
+        words, starts = self._words
+        return Span(starts[first], starts[after - 1] + len(words[after - 1]))
 
     def error(self, kind: str, message: str, *places: int, hint: str | None = None) -> ChainruleError:
         """An error at the text of some nodes."""

@@ -70,8 +70,9 @@ def _finite(value: Any) -> bool:
 def _text(graph: Graph, i: int) -> str:
     """A node as a person wrote it, short."""
     node = graph.nodes[i]
-    written = graph.source and node.span != (0, 0) and not node.op.folds  # max(a, b, c) is two nodes of one text
-    text = graph.source[slice(*node.span)] if written else expression_text(graph, i)
+    span = graph.span(i)
+    written = span.end and not node.op.folds  # max(a, b, c) is two nodes of one text
+    text = graph.source[span.start : span.end] if written else expression_text(graph, i)
     return text if len(text) <= 60 else text[:28] + " … " + text[-28:]
 
 

@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
 def _at_text(parser: Expressions, start: int, message: str) -> Exception:
     from ..errors import ChainruleError, Span
 
-    return ChainruleError("value", message, spans=[Span(start, parser.end)], source=parser.text)
+    return ChainruleError("value", message, spans=[Span(parser.starts[start], parser.end)], source=parser.text)
 
 
 def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
@@ -96,7 +96,7 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
     name, at = bracket.name, bracket.at - 1
     op = find(name, len(args))
     assert op is not None
-    span = (bracket.start, parser.end)
+    span = (bracket.start, parser.k)
     if not op.statics and not bracket.params and len(args) == op.arity:
         return parser.graph.append(op, args, span)
     params = dict(bracket.params)
@@ -178,7 +178,7 @@ def powered_call(parser: Expressions, word: str, k: int) -> bool:
         if parts and parts.negative:
             refusals.inverse_or_reciprocal(parser, word, k, at + 1)
         parser.called.setdefault(word, k)
-        bracket = Open("call", at + 1, len(parser.operands), parser.starts[k], word)
+        bracket = Open("call", at + 1, len(parser.operands), k, word)
         bracket.power = at
         parser.k = at + 1
         parser.open(bracket)

@@ -40,18 +40,23 @@ class Tokens(NamedTuple):
     starts: list[int]
 
 
-def tokenize(text: str) -> Tokens:
-    """Cut `text` into words. Every character ends up in some word, in a comment or in the space between."""
-    if not text.isascii():
-        text = text.translate(_TRANSLATION)
-    words, starts = [], []
-    for match in _TOKEN.finditer(text):
-        words.append(match[1])
-        starts.append(match.start(1))
-    if len(words) > 1 and words[-2] == END:  # the pattern meets the end of the text twice after trailing space
+def split(text: str) -> list[str]:
+    """Cut `text` into words, the last of them `END`: every character is in a word, a comment, or the space between."""
+    words: list[str] = _TOKEN.findall(_plain(text))
+    if words[-2:] == [END, END]:  # the pattern meets the end of the text twice after trailing space
         words.pop()
-        starts.pop()
-    return Tokens(words, starts)
+    return words
+
+
+def tokenize(text: str) -> Tokens:
+    """The words of `text`, and where each starts."""
+    words = split(text)
+    starts = [match.start(1) for match in _TOKEN.finditer(_plain(text))]
+    return Tokens(words, starts[: len(words)])
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else text.translate(_TRANSLATION)
 
 
 def is_name(word: str) -> bool:

@@ -8,6 +8,7 @@ looser one arrives; nothing recurses, so depth and length are limited by memory 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NoReturn
 
 from ..errors import ChainruleError, Span
@@ -17,7 +18,7 @@ from ..ops.arithmetic import COMPARISON, CONDITIONAL, POWER, PRODUCT, SIGN, and_
 from ..ops.arrays import array, index, transpose
 from ..ops.elementary import pow_
 from . import calls, operands, refusals
-from .characters import END, Tokens, canonical_name, is_name, is_number, is_superscript, tokenize
+from .characters import END, canonical_name, is_name, is_number, is_superscript, split, tokenize
 from .pending import ROOT, Marked, Open, Waiting
 
 # What may follow an operand as an infix operator.
@@ -33,7 +34,7 @@ class Expressions:
     def __init__(self, graph: Graph, text: str, names: Iterable[str] = ()) -> None:
         self.graph = graph
         self.text = text
-        self.words, self.starts = tokenize(text)
+        self.words = split(text)
         self.k = 0  # the next token
         self.known: dict[str, int] = {}  # words that stand for a node: numbers and names seen so far
         self.forced = set(names)
@@ -42,20 +43,20 @@ class Expressions:
         self.first_use: dict[str, int] = {}  # inputs' names, and the token of their first use
         self.draws = 0  # random arrays drawn so far
         self.operands: list[int] = []
-        self.begins: list[int] = []  # where the text of each operand starts, brackets included
+        self.begins: list[int] = []  # the token with which each operand starts, brackets included
         self.stack: list[Any] = []  # operators that wait and brackets that are open
         self.brackets = 0
 
-    @property
-    def tokens(self) -> Tokens:
-        """The words, and where each starts."""
-        return Tokens(self.words, self.starts)
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each word starts in the text; only errors ask."""
+        return tokenize(self.text).starts
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     def expression(self) -> int:
         """Parse one expression from the current token on and return its node; stops before what cannot belong to it."""
-        words, starts, known = self.words, self.starts, self.known
+        words, known = self.words, self.known
         found, begins, stack = self.operands, self.begins, self.stack
         k = self.k
         while True:
@@ -69,7 +70,7 @@ class Expressions:
                     continue
             else:
                 found.append(node)
-                begins.append(starts[k])
+                begins.append(k)
                 k += 1
             while True:  # an operand was read
                 self.k = k
@@ -113,8 +114,7 @@ class Expressions:
         """Apply the operator on top of the stack to its operands."""
         waiting = self.stack.pop()
         operands, begins, graph = self.operands, self.begins, self.graph
-        k = self.k - 1
-        end = self.starts[k] + len(self.words[k])
+        end = self.k
         if type(waiting) is Waiting:
             del begins[-1]
             right, nodes = operands.pop(), graph.nodes
@@ -130,7 +130,7 @@ class Expressions:
             refusals.unfinished(self, waiting)
         right = operands.pop()
         if waiting.prefix:
-            begins[-1] = self.starts[waiting.at]
+            begins[-1] = waiting.at
             operands.append(graph.append(waiting.op, (right,), (begins[-1], end)))
             return
         begins.pop()
@@ -149,7 +149,7 @@ class Expressions:
 
     @property
     def end(self) -> int:
-        """Where the last token that was read ends."""
+        """Where the last token that was read ends in the text."""
         k = self.k - 1
         return self.starts[k] + len(self.words[k])
 
@@ -165,7 +165,7 @@ class Expressions:
     def push(self, node: int, k: int) -> None:
         """Make `node` an operand whose text starts at token `k`, the current one."""
         self.operands.append(node)
-        self.begins.append(self.starts[k])
+        self.begins.append(k)
         self.k += 1
 
     def named(self, word: str, k: int) -> int:
@@ -173,7 +173,7 @@ class Expressions:
         name = canonical_name(word)
         node = self.known.get(name)
         if node is None:
-            span = (self.starts[k], self.starts[k] + len(word))
+            span = (k, k + 1)
             if name in CONSTANTS and not self.is_input(name):
                 node = self.graph.append(CONSTANTS[name], (), span)
             else:
@@ -254,12 +254,12 @@ class Expressions:
         exponent = operands.exponent(self, word, k)
         self.k += 1
         begin = self.begins[-1]
-        self.operands[-1] = self.graph.append(pow_, (self.operands[-1], exponent), (begin, self.end))
+        self.operands[-1] = self.graph.append(pow_, (self.operands[-1], exponent), (begin, self.k))
 
     def postfix(self, op: Op, k: int) -> None:
         """Apply a postfix operator to the operand just read."""
         self.k += 1
-        self.operands[-1] = self.graph.append(op, (self.operands[-1],), (self.begins[-1], self.end))
+        self.operands[-1] = self.graph.append(op, (self.operands[-1],), (self.begins[-1], self.k))
 
     def juxtapose(self, word: str, k: int) -> None:
         """A product without a sign, 2x or (x+1)(x-1): read as `*` unless it could be read otherwise."""
@@ -325,7 +325,7 @@ class Expressions:
         if kind == "group" and len(args) == 1:
             begins[-1] = bracket.start
             return False
-        span = (bracket.start, self.starts[k] + 1)
+        span = (bracket.start, self.k)
         if kind == "index":
             node = self.graph.append(index.bind(key=tuple(bracket.parts)), (self.operands.pop(),), span)
             begins.pop()

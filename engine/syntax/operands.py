@@ -26,17 +26,17 @@ def read(parser: Expressions, word: str) -> bool:
         return _name_or_call(parser, word, k)
     if is_number(word):
         parser.operands.append(number(parser, word, k))
-        parser.begins.append(parser.starts[k])
+        parser.begins.append(k)
         parser.k = k + 1
         return False
     if word in PREFIXES:
         _prefix(parser, word, k)
         return True
     if word == "(":
-        parser.open(Open("group", k, len(parser.operands), parser.starts[k]))
+        parser.open(Open("group", k, len(parser.operands), k))
         return True
     if word == "[":
-        parser.open(Open("list", k, len(parser.operands), parser.starts[k]))
+        parser.open(Open("list", k, len(parser.operands), k))
         return parser.words[parser.k] != "]" or parser.close("]")
     if word == "\n" and parser.brackets:
         parser.k += 1
@@ -51,9 +51,11 @@ def read(parser: Expressions, word: str) -> bool:
 
 def number(parser: Expressions, word: str, k: int) -> int:
     """The node of a number."""
-    start = parser.starts[k]
-    end = start + len(word)
-    if (word == "0" or word[-1] == ".") and parser.starts[k + 1] == end:
+    if (
+        (word == "0" or word[-1] == ".")
+        and is_name(parser.words[k + 1].lstrip("."))
+        and parser.starts[k + 1] == parser.starts[k] + len(word)
+    ):
         following = parser.words[k + 1]
         if word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
             refusals.other_base(parser, k)
@@ -62,7 +64,7 @@ def number(parser: Expressions, word: str, k: int) -> int:
     value = float(word)
     if math.isinf(value):
         parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
-    node = parser.graph.number(value, (start, end))
+    node = parser.graph.number(value, (k, k + 1))
     parser.known[word] = node
     return node
 
@@ -72,7 +74,7 @@ def exponent(parser: Expressions, word: str, k: int) -> int:
     parts = read_superscript(word)
     if parts is None:
         parser.fail("syntax", f"{word} is not an exponent", k, hint="write ^( … )")
-    span = (parser.starts[k], parser.starts[k] + len(word))
+    span = (k, k + 1)
     node = parser.graph.number(float(parts.digits), span) if parts.digits else None
     if parts.letter:
         n = parser.known.get("n")
@@ -101,7 +103,7 @@ def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
     if called and following == "(":
         parser.called.setdefault(word, k)
         parser.k = k + 1
-        parser.open(Open("call", k + 1, len(parser.operands), parser.starts[k], word))
+        parser.open(Open("call", k + 1, len(parser.operands), k, word))
         return parser.words[k + 2] != ")" or parser.close(")")
     if following == "=" and parser.stack and isinstance(parser.stack[-1], Open) and parser.stack[-1].kind == "call":
         return calls.keyword(parser, word, k)

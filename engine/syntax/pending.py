@@ -49,7 +49,7 @@ class Open:
         self.kind = kind
         self.level = 0
         self.at = at  # the token of the bracket
-        self.start = start  # where the text of the whole operand starts
+        self.start = start  # the token with which the whole operand starts
         self.depth = depth  # how many operands lie below it
         self.name = name  # the function's, for a call
         self.params: Mapping[str, Any] = NONE  # its keyword arguments

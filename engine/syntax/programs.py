@@ -13,7 +13,7 @@ from ..ops import CONSTANTS
 from ..ops.arithmetic import identity
 from ..ops.arrays import const
 from . import refusals
-from .characters import END, GRAMMAR_WORDS, canonical_name, is_name
+from .characters import END, GRAMMAR_WORDS, canonical_name, is_name, tokenize
 from .expressions import Expressions
 
 MAX_TEXT = 16 * 2**20  # characters of one program
@@ -30,7 +30,7 @@ def parse_into(graph: Graph, text: str, *, names: Iterable[str] = (), seed: int 
     """
     if len(text) > MAX_TEXT:
         raise ChainruleError("limit", f"the program has {len(text):,} characters; the limit is {MAX_TEXT:,}")
-    graph.source, graph.seed = text, (seed,)
+    graph.source, graph.seed, graph.lexer = text, (seed,), tokenize
     collecting = gc.isenabled()
     gc.disable()  # a graph has no cycles, and looking for some takes a quarter of the time
     try:
@@ -45,7 +45,7 @@ def parse_value(text: str, *, seed: int = 0, name: str = "") -> Value:
 
     Random numbers differ from name to name.
     """
-    graph = Graph(source=text, seed=(seed, zlib.crc32(name.encode())))
+    graph = Graph(source=text, seed=(seed, zlib.crc32(name.encode())), lexer=tokenize)
     parser = Expressions(graph, text)
     if parser.words[0] == END:
         raise ChainruleError("value", "the value is empty", source=text, spans=[Span(0, 0)])
@@ -169,7 +169,7 @@ class _Program(Expressions):
         self.check_new(name, k)
         graph = self.graph
         made = graph.nodes[node]
-        span = (self.starts[k], self.end)
+        span = (k, self.k)
         if made.constant:
             frozen = made.op is const
             node = graph.append(LEAF, made.args if frozen else (node,), span)

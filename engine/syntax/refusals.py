@@ -36,7 +36,7 @@ def _operand_after(parser: Expressions, k: int) -> str:
 def unclear_product(parser: Expressions, waiting: Waiting, k: int) -> NoReturn:
     """`1/2x`, `2^3x`: a product by juxtaposition after / // % @ or in an exponent."""
     sign = parser.words[waiting.at]
-    a = _text(parser, parser.begins[-2], parser.starts[waiting.at]).strip()
+    a = _text(parser, parser.starts[parser.begins[-2]], parser.starts[waiting.at]).strip()
     b = _text(parser, parser.starts[waiting.at + 1], parser.end)
     c = _operand_after(parser, k)
     space = " " * (parser.starts[k] > parser.end)
@@ -102,7 +102,7 @@ def inverse_or_reciprocal(parser: Expressions, word: str, k: int, bracket: int) 
 def no_product(parser: Expressions, word: str, k: int) -> NoReturn:
     """`x y`, `x(w+1)`, `x[0]y`: no product after a name or an index."""
     before = parser.words[k - 1]
-    left = _text(parser, parser.begins[-1], parser.end)
+    left = _text(parser, parser.starts[parser.begins[-1]], parser.end)
     right = _operand_after(parser, k)
     if word == "(" and is_name(before):
         if before in CALLS:
