@@ -283,6 +283,7 @@ sum_: Op = Op(
     signature=REDUCTION,
     grad_fn=_reduced_name("Sum"),
     shapes_only=True,
+    scalar=lambda x: x,
 )
 
 

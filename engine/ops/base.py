@@ -97,6 +97,11 @@ class Static(NamedTuple):
     by_name: bool
 
 
+def _typed(value: Any) -> Any:
+    """A parameter as a key: x[1] and x[True] are not the same."""
+    return (tuple, *map(_typed, value)) if type(value) is tuple else (type(value), value)
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text.split(","))))
 
@@ -193,6 +198,21 @@ class Op:
         """The same row with its static parameters fixed, so that it takes nothing but inputs."""
         if not params:
             return self
+        key = tuple((name, _typed(value)) for name, value in params.items())
+        try:
+            if key in self._bound:
+                return self._bound[key]
+        except TypeError:  # a slice has no hash
+            return self._fixed(params)
+        if len(self._bound) > 100:
+            self._bound.clear()
+        return self._bound.setdefault(key, self._fixed(params))
+
+    @cached_property
+    def _bound(self) -> dict[Any, Op]:
+        return {}
+
+    def _fixed(self, params: Mapping[str, Any]) -> Op:
         vjps = None if self.vjps is None else tuple(rule and partial(rule, **params) for rule in self.vjps)
         merged = MappingProxyType({**self.params, **params})
         return replace(self, forward=partial(self.forward, **params), vjps=vjps, scalar=None, params=merged)
