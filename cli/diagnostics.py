@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import click
+
 from chainrule import ChainruleError
 from chainrule.errors import Place, place
 

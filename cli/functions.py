@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+
 from chainrule import ChainruleError, handbook
 from chainrule.errors import did_you_mean
 from chainrule.ops import CALLS, INFIX

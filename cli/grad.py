@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 import click
+
 from chainrule import ChainruleError, Program, manual_seed, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
 from chainrule.crosscheck import Check, check, check_function

@@ -12,6 +12,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
+
 from chainrule import ChainruleError, __version__
 
 from .diagnostics import report_error

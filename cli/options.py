@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 import numpy as np
+
 from chainrule import ChainruleError, parse_value
 from chainrule.errors import did_you_mean
 from chainrule.graph import Value

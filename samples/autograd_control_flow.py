@@ -1,7 +1,8 @@
 """Loops and ifs are Python's own: the gradient is that of the branch which was taken."""
 
-import chainrule as cr
 import numpy as np
+
+import chainrule as cr
 
 
 def f(a):

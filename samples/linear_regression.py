@@ -1,7 +1,8 @@
 """Linear regression by gradient descent: find the line that the noisy points were made from."""
 
-import chainrule as cr
 import numpy as np
+
+import chainrule as cr
 
 true_w, true_b = np.array([2.0, -3.4]), 4.2
 

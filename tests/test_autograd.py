@@ -15,12 +15,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import numpy as np
 import pytest
-from chainrule import Tensor
 from truth import ulps
+
+import chainrule as cr
+from chainrule import Tensor
 
 NO_GRAD = "element 0 of tensors does not require grad and does not have a grad_fn"
 SECOND_TIME = "Trying to backward through the graph a second time"

@@ -6,16 +6,17 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import pytest
+from truth import by_sympy
+
+import chainrule as cr
 from chainrule.analysis import analyse
 from chainrule.crosscheck import check, compare
 from chainrule.notes import Note
 from chainrule.ops import TABLE
 from chainrule.printing import element_name
 from chainrule.rounding import spread
-from truth import by_sympy
 
 PATIENCE = 60  # seconds; SymPy's process takes about one to start
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import pytest
-from chainrule.rounding import spread
 from truth import by_sympy, recorded
+
+import chainrule as cr
+from chainrule.rounding import spread
 
 FEYNMAN = recorded("feynman.jsonl")
 FUNCTIONS = recorded("test_functions.jsonl")

@@ -1,4 +1,4 @@
-"""Every error of tests/errors/: the command of its first line ends with this message and status, and never a traceback."""
+"""Every error of tests/errors/: its command ends with this message and status, and never a traceback."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import chainrule as cr
 import numpy as np
 import pytest
+
+import chainrule as cr
 from chainrule.ops import TABLE, Interval, Op
 
 MATRIX = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]

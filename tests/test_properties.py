@@ -7,19 +7,20 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from truth import by_sympy, ulps
+
+import chainrule as cr
 from chainrule.analysis import analyse
 from chainrule.crosscheck import compare
 from chainrule.evaluate import value_and_grad
 from chainrule.graph import INPUT, Graph
 from chainrule.ops import CALLS, INFIX, TABLE
 from chainrule.rounding import spread
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from truth import by_sympy, ulps
 
 steady = settings(deadline=None, derandomize=True, max_examples=150, database=None)
 

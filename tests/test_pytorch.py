@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import numpy as np
 import pytest
 from truth import close, pairs, recorded, ulps
+
+import chainrule as cr
 
 ROWS = recorded("pytorch.jsonl")
 

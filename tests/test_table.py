@@ -16,16 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-import chainrule as cr
 import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from truth import precise, ulps
+
+import chainrule as cr
 from chainrule import symbolic
 from chainrule.evaluate import value_and_grad
 from chainrule.graph import INPUT, Graph
 from chainrule.ops import TABLE, Interval, Op
-from truth import precise, ulps
 
 BAR = 4  # ulp
 # Below this doubles lose digits or vanish, and so may a derivative whose parts do.

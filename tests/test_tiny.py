@@ -1,7 +1,8 @@
 """A tour of chainrule from Python, to be read first: `pytest tests/test_tiny.py`."""
 
-import chainrule as cr
 import pytest
+
+import chainrule as cr
 
 
 def test_tour():

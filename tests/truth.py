@@ -13,6 +13,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+
 from chainrule import symbolic
 from chainrule.graph import Graph
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+
 from chainrule.analysis import Analysis, NodeRow
 from chainrule.crosscheck import Check
 from chainrule.errors import ChainruleError

@@ -10,8 +10,9 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import chainrule
 from harness import Result, SkippedError, compare
+
+import chainrule
 
 FEYNMAN = Path(__file__).parents[1] / "data" / "feynman.jsonl"
 TERMS: dict[str, Callable[[int], str]] = {

@@ -10,8 +10,9 @@ import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
-import chainrule
 from harness import Result, agree, compare, peer
+
+import chainrule
 
 N = 30_000
 POINT = {"x": 1.25, "w": 0.75}

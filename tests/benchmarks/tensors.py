@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import chainrule
 import numpy as np
 from harness import Result, agree, compare, peer
+
+import chainrule
 
 NUMBERS = (0.7, -0.4, 0.3)
 ARRAYS = (np.linspace(0.1, 2, 10), np.linspace(-1, 1, 10), np.linspace(0.5, 0.6, 10))
