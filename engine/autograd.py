@@ -34,7 +34,7 @@ class Function:
         "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "raw", "retain", "versions", "xs",
     )  # fmt: skip
 
-    def __init__(self, op: Op, xs: tuple[Any, ...], raw: list[Any], edges: list[Edge], output: Any) -> None:
+    def __init__(self, op: Op, xs: tuple[Any, ...], raw: tuple[Any, ...], edges: tuple[Edge, ...], output: Any) -> None:
         self.op = op
         self.xs: tuple[Any, ...] | None = xs  # the inputs, Tensors among them; None once they were let go
         self.raw = raw  # their values
@@ -65,7 +65,7 @@ class Function:
         """Forget the values that the rules needed; a function that needed none can run again."""
         if not self.op.saves_nothing:
             self.xs = None
-            self.raw = []
+            self.raw = ()
             self.output = None
 
     def __repr__(self) -> str:

@@ -218,7 +218,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             y = op.compute(*raw)
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
-        function = Function(op, xs, raw, edges, y)
+        function = Function(op, xs, tuple(raw), tuple(edges), y)
         if anomaly.enabled:
             note_origin(function)
         for x in xs:
