@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .data import as_data
 from .ops.arrays import check_size
-from .tensors import Tensor, as_data, tensor
+from .tensors import Tensor, tensor
 
 _generator: Any = None
 

@@ -15,7 +15,7 @@ import numpy as np
 from .evaluate import backward, bound_values, trace_forward
 from .graph import Graph, Value
 from .ops import Op
-from .ops.base import Wrapped
+from .ops.traced import Wrapped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,7 +16,7 @@ import sympy as sp
 from .evaluate import trace_forward
 from .graph import Graph, Node
 from .ops import CONSTANTS, TABLE, Op
-from .ops.base import Wrapped
+from .ops.traced import Wrapped
 from .printing import element_name
 
 FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic

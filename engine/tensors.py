@@ -12,7 +12,6 @@ answers NumPy.
 
 from __future__ import annotations
 
-import re
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward
+from .data import as_data, check_floating, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
 from .inplace import InPlace
@@ -389,40 +389,6 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     return made
 
 
-def as_data(data: Any, dtype: Any) -> Any:
-    """Data as a tensor holds them: a float for a float64 scalar, else a new array (or a NumPy scalar)."""
-    if type(data) is float and dtype is None:
-        return data
-    if isinstance(data, (list, tuple)):
-        data = _without_tensors(data)
-    try:
-        array = np.array(data, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise ChainruleError("value", f"the data of a tensor must be numbers in equal rows: {error}") from error
-    if array.dtype.kind not in "fiub":
-        raise ChainruleError("value", f"the data of a tensor must be numbers, not {array.dtype}")
-    if array.ndim:
-        return array
-    return float(array) if array.dtype == np.float64 else array[()]
-
-
-def _without_tensors(data: Any) -> Any:
-    """Nested lists with the numbers of tensors in them."""
-    if isinstance(data, (list, tuple)):
-        return [_without_tensors(entry) for entry in data]
-    return data.tolist() if isinstance(data, Tensor) else data
-
-
-def check_floating(dtype: np.dtype[Any]) -> None:
-    """Refuse a gradient for whole numbers and booleans."""
-    if dtype.kind != "f":
-        raise ChainruleError(
-            "grad",
-            "only Tensors of floating point dtype can require gradients",
-            hint=f"this one holds {dtype}; write 3.0 for 3, or give dtype=float",
-        )
-
-
 def as_tensors(tensors: Any) -> list[Tensor]:
     """One tensor, or several, as a list."""
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -463,26 +429,3 @@ def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edg
         return x._edge, cotangent if create_graph else cotangent._data
     value = start_shape_check(x.shape, cotangent, "the tensor")
     return x._edge, Tensor(value) if create_graph else value
-
-
-def values_text(data: Any) -> str:
-    """Values as PyTorch prints them: four decimals, whole numbers as `2.`, integers and booleans as they are."""
-    array = np.asarray(data)
-    if array.dtype.kind == "f":
-        sizes = np.abs(array[np.isfinite(array) & (array != 0)])
-        whole = bool(np.all(sizes == np.round(sizes)))
-        uneven = sizes.size > 0 and (np.max(sizes) / np.min(sizes) > 1000 or np.max(sizes) > 1e8)
-        small = sizes.size > 0 and not whole and np.min(sizes) < 1e-4
-        form = "{:.4e}" if uneven or small else "{:.0f}." if whole else "{:.4f}"
-        words = [form.format(v) if np.isfinite(v) else str(v) for v in array.ravel().tolist()]
-    else:
-        words = [str(v) for v in array.ravel().tolist()]
-    size = max(map(len, words), default=0) if array.ndim else 0
-    text = np.array2string(
-        np.array([word.rjust(size) for word in words], dtype=object).reshape(array.shape),
-        separator=", ",
-        formatter={"object": str},
-        max_line_width=80,
-        prefix="tensor(",
-    )
-    return re.sub(r" +\n", "\n", text)

@@ -11,7 +11,8 @@ from typing import Any
 from . import arithmetic, arrays, base, constants, elementary, linalg, special
 from .arithmetic import is_constant
 from .arrays import MAX_ELEMENTS, shape_text
-from .base import Edge, Interval, Op, Traced, chain
+from .base import Edge, Interval, Op, chain
+from .traced import Traced
 
 __all__ = [
     "CALLS",

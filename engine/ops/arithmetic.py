@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import POSITIVE, REAL, Edge, Interval, Op, Traced, kink
+from .base import POSITIVE, REAL, Edge, Interval, Op, kink
+from .traced import Traced
 
 # Precedence of the infix forms, loosest first (the language's table of operators).
 CONDITIONAL, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, POSTFIX = range(1, 11)

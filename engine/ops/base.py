@@ -24,9 +24,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from .traced import Traced
 
 Rule = Callable[..., Any] | int | None
 PLAIN = frozenset({float, int, bool})
@@ -312,64 +314,6 @@ def _used_arguments(rule: Any) -> list[int]:
     if code.co_flags & inspect.CO_VARARGS and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in read:
         used.append(code.co_argcount)
     return used
-
-
-class Traced:
-    """A value that an interpreter stands behind: applying an operation to it is the interpreter's business.
-
-    The ordinary operators are attached from the table (see `ops`), so that a rule may write `g * cos(x)`.
-    """
-
-    __slots__ = ()
-    __array_ufunc__: Any = None  # NumPy's arrays leave operators to us
-
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
-        """The result of `op` on `xs`, of which at least one is of this kind."""
-        raise NotImplementedError
-
-    if TYPE_CHECKING:
-
-        def __neg__(self) -> Any: ...
-        def __pos__(self) -> Any: ...
-        def __add__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __rtruediv__(self, other: Any) -> Any: ...
-        def __floordiv__(self, other: Any) -> Any: ...
-        def __rfloordiv__(self, other: Any) -> Any: ...
-        def __mod__(self, other: Any) -> Any: ...
-        def __rmod__(self, other: Any) -> Any: ...
-        def __matmul__(self, other: Any) -> Any: ...
-        def __rmatmul__(self, other: Any) -> Any: ...
-        def __pow__(self, other: Any) -> Any: ...
-        def __rpow__(self, other: Any) -> Any: ...
-        def __lt__(self, other: Any) -> Any: ...
-        def __le__(self, other: Any) -> Any: ...
-        def __gt__(self, other: Any) -> Any: ...
-        def __ge__(self, other: Any) -> Any: ...
-
-
-class Wrapped(Traced):
-    """A traced value that is another value wrapped: a noisy number, a term of SymPy."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the value; () for a scalar."""
-        return np.shape(self.value)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return np.ndim(self.value)
 
 
 def _annihilating_product(g: Any, d: Any) -> Any:
