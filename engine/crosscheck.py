@@ -60,7 +60,10 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
     for derivative, found in zip(derivatives, answer.found, strict=True):
         value = derivative.value
         if value is None:
-            checks.append(Check(derivative, found.formula, reason=None if found.formula else answer.reason))
+            reason = None if found.formula else answer.reason
+            if reason is not None and "shape" in reason and not program.shapes:
+                reason += "; say the shapes after a bar: … | A: 2x2, x: 2"
+            checks.append(Check(derivative, found.formula, reason=reason))
             continue
         reason = None
         if not math.isfinite(value):

@@ -136,7 +136,7 @@ def serve() -> None:
         except RecursionError:
             print(json.dumps({"reason": "nested too deeply for SymPy"}), flush=True)
         except Exception as error:  # SymPy's own: whatever it is, it is the reason that there is no check
-            text = str(error).splitlines()[0] if str(error) else type(error).__name__
+            text = getattr(error, "message", str(error)).partition("\n")[0] or type(error).__name__
             print(json.dumps({"reason": f"SymPy cannot treat this: {text[:120]}"}), flush=True)
 
 

@@ -173,6 +173,13 @@ def powered_call(parser: Expressions, word: str, k: int) -> bool:
     at = k + 1 if raised else k + 2
     if not raised and words[at] == "-" and is_number(words[at + 1]) and words[at + 2] == "(":
         refusals.inverse_or_reciprocal(parser, word, k, at + 2)
+    if (
+        not raised
+        and words[at : at + 2] == ["(", "-"]
+        and is_number(words[at + 2])
+        and words[at + 3 : at + 5] == [")", "("]
+    ):
+        refusals.inverse_or_reciprocal(parser, word, k, at + 4)
     parts = read_superscript(words[at]) if raised else None
     if words[at + 1 : at + 2] == ["("] and (is_number(words[at]) or parts):
         if parts and parts.negative:
