@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from chainrule import ChainruleError, Program, manual_seed, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
-from chainrule.crosscheck import Check, check, check_function
 from chainrule.errors import did_you_mean
-from chainrule.recorded import Recording, load_function, parameters
 
 from .diagnostics import report_error
 from .options import (
@@ -27,6 +25,10 @@ from .options import (
 )
 from .report import gradients as report
 from .report.grids import Screen
+
+if TYPE_CHECKING:  # imported where they are used: they are not needed for every expression
+    from chainrule.crosscheck import Check
+    from chainrule.recorded import Recording
 
 FUNCTION = re.compile(r"(?P<path>[^=;|\n]+\.py):(?P<name>\w+)")
 FORMATS = ("table", "json", "csv", "markdown")
@@ -76,10 +78,10 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
             analysis = analyse_function(
                 recording, wrt=names_option(options["wrt"]), retain=_retained(options), cotangent=_cotangent(options)
             )
-            _write(analysis, lambda: check_function(recording, analysis), out, options)
+            _write(analysis, lambda: _checks(analysis, recording, options), out, options)
         else:
             analysis = _analyse(text, rest, options)
-            _write(analysis, lambda: check(analysis, options["timeout"]), out, options)
+            _write(analysis, lambda: _checks(analysis, None, options), out, options)
     except ChainruleError as error:
         if options["format_"] != "json":
             raise
@@ -90,6 +92,13 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         if out is not sys.stdout:
             out.close()
     return 0
+
+
+def _checks(analysis: Analysis, recording: Recording | None, options: dict[str, Any]) -> list[Check]:
+    """SymPy's word on an expression; for a Python function that of differences."""
+    from chainrule.crosscheck import check, check_function
+
+    return check(analysis, options["timeout"]) if recording is None else check_function(recording, analysis)
 
 
 def _open(path: str | None) -> IO[str]:
@@ -156,6 +165,8 @@ def _cotangent(options: dict[str, Any]) -> Any:
 
 def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any]) -> Recording:
     """Run a person's own function on Tensors."""
+    from chainrule.recorded import Recording, load_function, parameters
+
     values = read_values(words, options["seed"])
     manual_seed(options["seed"])
     function = load_function(path, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from .higher import Derivative, directional, elements, hessian, jacobian, pure
 from .notes import Note, notes
 from .printing import expression_text
 from .program import Program, Run
-from .recorded import Recording
 from .tensors import Tensor
+
+if TYPE_CHECKING:
+    from .recorded import Recording
 
 Kind = Literal["gradient", "order", "hessian", "jacobian", "direction"]
 
 
-@dataclass(frozen=True)
-class NodeRow:
+class NodeRow(NamedTuple):
     """A node as it is shown. `expression` says it in terms of its neighbours; `grad` is None where none is kept."""
 
     name: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of a source text: characters `start` up to, not including, `end`, counted from 0."""
 
     start: int
@@ -49,8 +48,7 @@ class ChainruleError(RuntimeError):
         return self
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A span seen as a person sees it: the line's number and text, and columns counted from 1."""
 
     line: int
@@ -69,7 +67,7 @@ class Place:
         if start + width < len(self.text):
             text = text[:-1] + "…"
         column = self.column - start
-        return replace(self, text=text, column=column, width=max(1, min(self.width, width - column + 1)))
+        return self._replace(text=text, column=column, width=max(1, min(self.width, width - column + 1)))
 
 
 def place(source: str, span: Span) -> Place:

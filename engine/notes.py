@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ _SAYING = {
 }
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """One remark: `kind` (non-finite, kink, jump, pole, tie, boundary, sides), a sentence, and the place in the source.
 
     `undifferentiable` are the input elements by which the derivative does not exist at the point.
@@ -39,7 +37,7 @@ class Note:
     kind: str
     text: str
     span: Span
-    undifferentiable: tuple[Element, ...] = field(default=())
+    undifferentiable: tuple[Element, ...] = ()
 
 
 def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: Mapping[str, Value]) -> list[Note]:
@@ -190,7 +188,7 @@ def _with_sides(
     if sum(sizes.values()) * len(graph.nodes) > MOST_WORK:
         told = tuple((name, index) for name, g in gradients.items() for index in np.ndindex(np.shape(g)))
         return [
-            replace(note, text=note.text + "; the derivative there is a convention", undifferentiable=told)
+            note._replace(text=note.text + "; the derivative there is a convention", undifferentiable=told)
             for note in edges
         ]
     sentences, broken = [], []

@@ -215,6 +215,12 @@ def test_sides_that_agree_are_no_remark(text):
     assert noted(text, x=0.0) == []
 
 
+def test_kinks_of_large_arrays_are_noted_without_a_look_at_the_sides():
+    (note,) = noted("sum(relu(x))", x=[0.0] * 80_000)
+    assert note.text.endswith("at 80000 of its elements; the derivative there is a convention")
+    assert len(note.undifferentiable) == 80_000
+
+
 @pytest.mark.parametrize("text", ["x % 0", "x // 0", "5 // (x - x)", "erfinv(x)/(x - x)", "digamma(x)/0"])
 def test_division_by_zero_is_told_and_never_raises(text):
     assert noted(text, x=0.5)[0].kind == "non-finite"

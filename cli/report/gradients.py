@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chainrule.analysis import Analysis, NodeRow
-from chainrule.crosscheck import Check
 from chainrule.errors import ChainruleError
 from chainrule.printing import element_name, program_text
 
 from .grids import Grid, Screen, comma_separated, markdown
 from .values import jsonable, shape_text, to_json, value_text
+
+if TYPE_CHECKING:
+    from chainrule.crosscheck import Check
 
 MOST_ROWS = 60  # nodes that a table shows
 HEADER = ("node", "expression", "value", "shape", "leaf", "requires_grad", "grad_fn", "grad")
@@ -133,6 +135,8 @@ def derivative_grid(analysis: Analysis, checks: list[Check] | None, digits: int)
     """The derivatives; without checks one line for each input, with them one for each element."""
     grid = Grid(("", "derivative", "formula", "check"), wraps=("derivative", "formula", "check"))
     if checks is None and analysis.kind != "gradient":
+        from chainrule.crosscheck import Check
+
         checks = [Check(derivative) for derivative in analysis.further]
     if checks is None:
         for name, found in analysis.gradients.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import unicodedata
 from collections.abc import Sequence
@@ -67,6 +66,8 @@ def _escaped(cell: str) -> str:
 
 def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """CSV by RFC 4180, with line feeds."""
+    import csv
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)

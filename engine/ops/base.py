@@ -68,8 +68,7 @@ REAL = Interval(-math.inf, math.inf)
 POSITIVE = Interval(0.0, math.inf)
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A place where the derivative is a convention: a kink, a tie, a jump or a pole.
 
     `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right`
