@@ -12,9 +12,10 @@ from .analysis import Analysis
 from .differences import is_kink, numeric_derivative
 from .higher import Derivative
 from .recorded import Recording, as_number, called
+from .rounding import spread
 from .tensors import Tensor, tensor
+from .worker import MAX_ELEMENTS, symbolic_results
 
-MAX_ELEMENTS = 64  # numbers that are checked by differences
 Verdict = Literal["agrees", "differs"]
 
 
@@ -44,9 +45,6 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
         np.all(np.isfinite(v)) for v in (*point.values(), analysis.value) if v is not None
     )
     derivatives = analysis.derivatives()
-    from .rounding import spread
-    from .worker import symbolic_results  # brings subprocess, which only a check needs
-
     answer = symbolic_results(
         program, analysis.shapes, derivatives, point if finite else None, analysis.cotangent, timeout
     )

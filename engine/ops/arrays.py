@@ -332,30 +332,23 @@ def extreme_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False
     return where(chosen, g / sharing, 0)
 
 
-def _extreme_name(name: str) -> Any:
-    return lambda x, axis=None, keepdims=False: f"{name}Backward{1 if axis is None else 0}"
+def _extreme(name: str, forward: Any, doc: str) -> Op:
+    """The row of a largest or smallest element."""
+    title = name.capitalize()
+    return Op(
+        name,
+        forward,
+        f"{doc}, over all or along axes; {name}(x, y, …) is elementwise",
+        vjps=(extreme_vjp,),
+        sympy=_largest(title),
+        signature=REDUCTION,
+        grad_fn=lambda x, axis=None, keepdims=False: f"{title}Backward{1 if axis is None else 0}",
+        exact=True,
+    )
 
 
-max_: Op = Op(
-    "max",
-    np.max,
-    "the largest element, over all or along axes; max(x, y, …) is elementwise",
-    vjps=(extreme_vjp,),
-    sympy=_largest("Max"),
-    signature=REDUCTION,
-    grad_fn=_extreme_name("Max"),
-    exact=True,
-)
-min_: Op = Op(
-    "min",
-    np.min,
-    "the smallest element, over all or along axes; min(x, y, …) is elementwise",
-    vjps=(extreme_vjp,),
-    sympy=_largest("Min"),
-    signature=REDUCTION,
-    grad_fn=_extreme_name("Min"),
-    exact=True,
-)
+max_: Op = _extreme("max", np.max, "the largest element")
+min_: Op = _extreme("min", np.min, "the smallest element")
 
 # --- graph ------------------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ def following_item(parser: Expressions, bracket: Open) -> bool:
     return parser.close(parser.words[parser.k])
 
 
-def end_item(parser: Expressions, bracket: Open, last: bool = False) -> None:
+def end_item(parser: Expressions, bracket: Open) -> None:
     """Finish the item before a comma or a closing bracket."""
     if bracket.kind == "index":
         item = static_value(parser, "an index") if len(parser.operands) > bracket.depth else None

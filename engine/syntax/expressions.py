@@ -316,7 +316,7 @@ class Expressions:
         if (word == ")") != (kind == "group" or kind == "call"):
             refusals.wrong_bracket(self, bracket, k)
         if kind == "index" or bracket.pending is not None or bracket.params:
-            calls.end_item(self, bracket, last=True)
+            calls.end_item(self, bracket)
         self.stack.pop()
         self.brackets -= 1
         self.k = k + 1

@@ -59,7 +59,7 @@ def number(parser: Expressions, word: str, k: int) -> int:
         following = parser.words[k + 1]
         if word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
             refusals.other_base(parser, k)
-        if word != "0" and (is_name(following) or following == ".T"):
+        if word != "0":
             refusals.point_before_name(parser, k)
     value = float(word)
     if math.isinf(value):

@@ -137,10 +137,6 @@ def bracketless_call(parser: Expressions, k: int) -> NoReturn:
 # --- brackets ---------------------------------------------------------------------------------------------------------
 
 
-def _bracket_span(parser: Expressions, bracket: Open) -> Span:
-    return parser.token_span(bracket.at)
-
-
 def unfinished(parser: Expressions, waiting: Any) -> NoReturn:
     """Something that was opened and never ended: a bracket, or `if`."""
     if waiting.level == 0:
