@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from chainrule import ChainruleError, Program, manual_seed, parse
+from chainrule import ChainruleError, Program, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
 from chainrule.errors import did_you_mean
 
@@ -165,6 +165,7 @@ def _cotangent(options: dict[str, Any]) -> Any:
 
 def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any]) -> Recording:
     """Run a person's own function on Tensors."""
+    from chainrule.creation import manual_seed
     from chainrule.recorded import Recording, load_function, parameters
 
     values = read_values(words, options["seed"])

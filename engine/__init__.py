@@ -5,14 +5,13 @@
 (6.0, {'x': 2.0, 'w': 5.0})
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "engine":
     raise ImportError("this package is imported as 'chainrule' (after pip install), not as 'engine'")
 
 from . import ops as _ops
-from .checking import gradcheck, gradgradcheck
-from .creation import arange, eye, linspace, manual_seed, ones, rand, randn, zeros
 from .errors import ChainruleError, Span
 from .functional import backward, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .graph import Graph, Node
@@ -20,6 +19,15 @@ from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_gr
 from .program import Program, Run, parse
 from .syntax import parse_value
 from .tensors import Tensor, tensor
+
+if TYPE_CHECKING:
+    from .checking import gradcheck, gradgradcheck
+    from .creation import arange, eye, linspace, manual_seed, ones, rand, randn, zeros
+
+# What the command line seldom needs is imported when it is asked for.
+_LATE = dict.fromkeys(("gradcheck", "gradgradcheck"), "checking") | dict.fromkeys(
+    ("arange", "eye", "linspace", "manual_seed", "ones", "rand", "randn", "zeros"), "creation"
+)
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,7 +39,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Each function of the table: `chainrule.sin`."""
+    """What is imported late, and each function of the table: `chainrule.sin`."""
+    if name in _LATE:
+        return getattr(import_module(f".{_LATE[name]}", __name__), name)
     if name in _ops.CALLS:
         return _ops.function(name)
     raise AttributeError(f"module 'chainrule' has no attribute {name!r}")
