@@ -13,7 +13,6 @@ if __name__ == "engine":
 
 from . import ops as _ops
 from .errors import ChainruleError, Span
-from .functional import backward, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .graph import Graph, Node
 from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .program import Program, Run, parse
@@ -23,11 +22,14 @@ from .tensors import Tensor, tensor
 if TYPE_CHECKING:
     from .checking import gradcheck, gradgradcheck
     from .creation import arange, eye, linspace, manual_seed, ones, rand, randn, zeros
+    from .functional import backward, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 # What the command line seldom needs is imported when it is asked for.
-_LATE = dict.fromkeys(("gradcheck", "gradgradcheck"), "checking") | dict.fromkeys(
-    ("arange", "eye", "linspace", "manual_seed", "ones", "rand", "randn", "zeros"), "creation"
-)
+_LATE = {
+    **dict.fromkeys(("gradcheck", "gradgradcheck"), "checking"),
+    **dict.fromkeys(("arange", "eye", "linspace", "manual_seed", "ones", "rand", "randn", "zeros"), "creation"),
+    **dict.fromkeys(("backward", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "functional"),
+}
 
 __version__ = "0.1.0"
 __all__ = [

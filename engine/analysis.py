@@ -11,13 +11,13 @@ import numpy as np
 from .errors import ChainruleError, did_you_mean
 from .evaluate import checked_names, missing_error, start_cotangent
 from .graph import Value
-from .higher import Derivative, directional, elements, hessian, jacobian, pure
 from .notes import Note, notes
 from .printing import expression_text
 from .program import Program, Run
 from .tensors import Tensor
 
 if TYPE_CHECKING:
+    from .higher import Derivative
     from .recorded import Recording
 
 Kind = Literal["gradient", "order", "hessian", "jacobian", "direction"]
@@ -62,6 +62,8 @@ class Analysis:
 
     def derivatives(self) -> list[Derivative]:
         """What was asked for, number by number: the gradient's elements, or instead those of `further`."""
+        from .higher import Derivative, elements
+
         if self.kind != "gradient":
             return self.further
         found = []
@@ -95,11 +97,15 @@ def analyse(
     for name in chosen:
         if name in frozen:
             raise ChainruleError("grad", f"{name} requires no gradient, and its gradient is asked for")
+    if kind != "gradient":
+        from .higher import Derivative, directional, elements, hessian, jacobian, pure
     if missing := program.missing(values):
         if kind in ("jacobian", "direction"):
             raise missing_error(program, missing)
         described = _without_values(program, values, chosen, missing, frozen)
         described.kind = kind
+        if kind == "gradient":
+            return described
         found = [element for name in chosen for element in elements(name, described.shapes.get(name, ()))]
         if kind == "order":
             described.further = [Derivative((element,) * order) for element in found]
