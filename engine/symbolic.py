@@ -30,22 +30,7 @@ class Term(Wrapped):
 
     def trace(self, op: Op, xs: tuple[Any, ...]) -> Term:
         """Apply the SymPy counterpart of `op`."""
-        values = [x.value if isinstance(x, Term) else exact(x) for x in xs]
-        if op.elementwise:
-            if any(np.ndim(v) for v in values):
-                return Term(np.frompyfunc(lambda *vs: counterpart(op, vs), len(values), 1)(*values))
-            return Term(counterpart(op, values))
-        arrays = [np.asarray(v, dtype=object) for v in values]
-        if callable(op.sympy):
-            return Term(op.sympy(sp, *arrays, **op.params))
-        return Term(op.forward(*arrays))
-
-
-def counterpart(op: Op, xs: Any) -> Any:
-    """SymPy's value of an elementwise operation on terms."""
-    if callable(op.sympy):
-        return op.sympy(sp, *xs, **op.params)
-    return getattr(sp, op.sympy or op.name)(*xs)
+        return Term(op.by(sp, *[x.value if isinstance(x, Term) else exact(x) for x in xs]))
 
 
 def exact(x: Any) -> Any:
@@ -95,7 +80,7 @@ def _traced_constants(graph: Graph, doubles: bool) -> Graph:
     made = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
     for i, node in enumerate(made.nodes[: graph.output + 1]):
         if node.op.name in CONSTANTS:
-            term = Term(as_double(node.op.forward()) if doubles else counterpart(node.op, ()))
+            term = Term(as_double(node.op.forward()) if doubles else node.op.by(sp))
             made.nodes[i] = Node(replace(node.op, forward=lambda term=term: term, scalar=None), (), node.span, True)
     return made
 

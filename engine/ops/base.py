@@ -270,6 +270,22 @@ class Op:
         with np.errstate(all="ignore"):
             return self.forward(*xs)
 
+    def by(self, library: Any, *xs: Any) -> Any:
+        """The value on a library's terms or numbers: SymPy itself, or one that has the names of SymPy's functions.
+
+        Arrays are object arrays, and elementwise rows are applied to each element.
+        """
+        if self.elementwise:
+            if callable(self.sympy):
+                counterpart = partial(self.sympy, library, **self.params)
+            else:
+                counterpart = getattr(library, self.sympy or self.name)
+            if any(type(x) is np.ndarray for x in xs):
+                return np.frompyfunc(counterpart, len(xs), 1)(*xs)
+            return counterpart(*xs)
+        arrays = [np.asarray(x, dtype=object) for x in xs]
+        return self.sympy(library, *arrays, **self.params) if callable(self.sympy) else self.forward(*arrays)
+
     def static_params(self, values: tuple[Any, ...], *, named: bool = False) -> dict[str, Any]:
         """Static parameters that were given by position, as a mapping; a TypeError when there are too many.
 

@@ -16,7 +16,7 @@ _SPELLINGS = {
 _TRANSLATION: dict[int, str | int] = {ord(c): plain for plain, variants in _SPELLINGS.items() for c in variants}
 _TRANSLATION |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms of ASCII
 
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
+SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx", strict=True))
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿᵀ"
 _LOWERED = "".join(_SUBSCRIPTS)
@@ -95,4 +95,4 @@ def read_superscript(word: str) -> Superscript | None:
     match = re.fullmatch("([⁻⁺]?)([⁰¹²³⁴⁵⁶⁷⁸⁹]*)(ⁿ?)", word)
     if match is None or not (match[2] or match[3]):
         return None
-    return Superscript(match[1] == "⁻", "".join(_SUPERSCRIPTS[c] for c in match[2]), bool(match[3]))
+    return Superscript(match[1] == "⁻", "".join(SUPERSCRIPTS[c] for c in match[2]), bool(match[3]))

@@ -57,6 +57,36 @@ def parse_value(text: str, *, seed: int = 0, name: str = "") -> Value:
     return graph.constant_value(node)
 
 
+def parse_expression(graph: Graph, text: str, span: Span) -> int:
+    """Parse the expression at `text[span]` behind the nodes of a program's graph, whose names it may use.
+
+    Returns its node. Raises `ChainruleError` placed in `text`, for names that the program does not have too.
+    """
+    lines = text[span.start : span.end]
+    parser = Expressions(graph, re.sub(r"[^\n]", " ", text[: span.start]) + lines)
+    parser.known.update(graph.names)
+    count = len(graph.names)
+    while parser.words[parser.k] == "\n":
+        parser.k += 1
+    try:
+        node = parser.expression()
+        while parser.words[parser.k] == "\n":
+            parser.k += 1
+        if parser.words[parser.k] != END:
+            refusals.after_operand(parser, parser.words[parser.k], parser.k)
+        for name, k in parser.first_use.items():
+            known = [*graph.names][:count]
+            hint = did_you_mean(name, known) or f"its names are {', '.join(known)}"
+            parser.fail("name", f"the program has no {name!r}", k, hint=hint)
+        for name, k in parser.called.items():
+            if name in graph.names:
+                refusals.input_called(parser, name, k)
+    except ChainruleError as error:
+        error.source = text
+        raise
+    return node
+
+
 class _Program(Expressions):
     """The parser of whole programs."""
 
