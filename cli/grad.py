@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
@@ -15,8 +14,10 @@ from chainrule.errors import did_you_mean
 
 from .diagnostics import report_error
 from .options import (
+    FUNCTION,
     ExpressionCommand,
     names_option,
+    open_output,
     read_source,
     read_value,
     read_values,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # imported where they are used: they are not needed for every
     from chainrule.crosscheck import Check
     from chainrule.recorded import Recording
 
-FUNCTION = re.compile(r"(?P<path>[^=;|\n]+\.py):(?P<name>\w+)")
 FORMATS = ("table", "json", "csv", "markdown")
 
 
@@ -68,7 +68,7 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         chainrule grad 'a = x+w; b = w+1; y = a*b' x=2 w=1 --retain a
         chainrule grad 'x*x' x=[1,2] --cotangent '[1,10]' --json
     """
-    out, text = _open(options["out"]), ""
+    out, text = open_output(options["out"]), ""
     try:
         text, rest = read_source(words, file)
         if (spec := FUNCTION.fullmatch(text)) is not None:
@@ -99,15 +99,6 @@ def _checks(analysis: Analysis, recording: Recording | None, options: dict[str, 
     from chainrule.crosscheck import check, check_function
 
     return check(analysis, options["timeout"]) if recording is None else check_function(recording, analysis)
-
-
-def _open(path: str | None) -> IO[str]:
-    if path is None or path == "-":
-        return sys.stdout
-    try:
-        return open(path, "w", encoding="utf-8")
-    except OSError as error:
-        raise ChainruleError("file", f"{path} cannot be written: {error.strerror}") from error
 
 
 def _analyse(text: str, words: tuple[str, ...], options: dict[str, Any]) -> Analysis:

@@ -20,6 +20,7 @@ from .diagnostics import report_error
 DEFAULT = "grad"
 COMMANDS = {
     "grad": "Show the graph of an expression, its gradients, and SymPy's check of them.",
+    "verify": "Check derivatives that were worked out by hand.",
     "functions": "List the functions of the language, or explain one.",
 }
 
@@ -90,6 +91,7 @@ def group() -> None:
 
     \b
         chainrule grad 'y = (x+w)*(w+1)' x=2 w=1
+        chainrule verify 'y = x^2' 'dy/dx = 2*x'
         chainrule functions tanh
     """
 

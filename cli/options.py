@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 import numpy as np
@@ -16,6 +17,7 @@ from chainrule.errors import did_you_mean
 from chainrule.graph import Value
 from chainrule.syntax.characters import canonical_name, is_name
 
+FUNCTION = re.compile(r"(?P<path>[^=;|\n]+\.py):(?P<name>\w+)")  # a function in a Python file
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -80,6 +82,16 @@ def read_text(path: str) -> str:
         raise ChainruleError(
             "file", f"{name} is not UTF-8 text (byte {error.start + 1}, in line {line})", hint="save it as UTF-8"
         ) from error
+
+
+def open_output(path: str | None) -> IO[str]:
+    """The file to write results to; standard output for None and `-`. Raises `ChainruleError` (kind `file`)."""
+    if path is None or path == "-":
+        return sys.stdout
+    try:
+        return open(path, "w", encoding="utf-8")
+    except OSError as error:
+        raise ChainruleError("file", f"{path} cannot be written: {error.strerror}") from error
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

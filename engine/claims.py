@@ -1,11 +1,12 @@
 """A block: a program, and claims about its derivatives, as a person writes them.
 
-    f(x) = x^2*sin(x)
-    f'(x) = 2x*sin(x) + x^2*cos(x) | x > 0
+f(x) = x^2*sin(x)
+f'(x) = 2x*sin(x) + x^2*cos(x) | x > 0
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,9 @@ from .ops.arithmetic import identity
 from .program import Program, parse
 from .syntax import parse_expression
 from .syntax.claims import Stretch, is_claim, known_names, named_constants, read_left, stretches
+from .syntax.latex import from_latex
+
+NOWHERE = Span(0, 0)
 
 
 @dataclass(eq=False)
@@ -44,7 +48,7 @@ class Claim:
     answer: int
     at: dict[int, Any] = field(default_factory=dict)
     along: dict[int, Any] | None = None
-    span: Span = Span(0, 0)
+    span: Span = NOWHERE
 
     @property
     def wrt(self) -> str:
@@ -71,6 +75,8 @@ def read_block(
     belong behind the bar. Raises `ChainruleError` where the program itself cannot be read or there is no claim.
     """
     given = [claims] if isinstance(claims, str) else claims
+    source = _plain(source)
+    given = {k: _plain(v) for k, v in given.items()} if isinstance(given, Mapping) else [*map(_plain, given)]
     found, bar = stretches(source)
     own = [s for s in found if is_claim(source, s)]
     lefts = [source[s.start : s.equals] for s in own]
@@ -101,6 +107,11 @@ def read_block(
     return block
 
 
+def _plain(text: str) -> str:
+    """A text in LaTeX, which has a backslash, as one in the language."""
+    return from_latex(text) if "\\" in text else text
+
+
 def _without(source: str, own: Sequence[Stretch]) -> str:
     """The text with the claims blanked, so that places stay true."""
     for s in own:
@@ -119,7 +130,9 @@ def _applied_expression(source: str, own: Sequence[Stretch], given: Any) -> str:
     names = {w.lstrip("d∂") for w in left.replace("/", " ").split()}
     try:
         read = read_left(text, stretch.start, stretch.equals, names | _letters(left), ())
-    except ChainruleError:
+    except ChainruleError as error:
+        if error.kind == "syntax":
+            raise
         read = None
     if read is None or isinstance(read.of, str):
         raise ChainruleError("syntax", "there is no program before the claim", source=text, spans=[Span(*stretch[:2])],
@@ -129,8 +142,6 @@ def _applied_expression(source: str, own: Sequence[Stretch], given: Any) -> str:
 
 def _letters(left: str) -> set[str]:
     """Names that `d/dxdw` may mean."""
-    import re
-
     return {*re.findall(r"(?<=[d∂])[^\W\d_](?:_?\d+)?", left), *re.findall(r"(?<=[d∂])[^\W\d]\w*", left)}
 
 
@@ -169,7 +180,7 @@ def _read(program: Program, source: str, stretch: Stretch, text: str) -> Claim:
     names = known_names(graph)
     if not any(node.is_leaf for node in graph.nodes):  # a constant may be differentiated by anything
         names |= _letters(source[start:equals])
-    left = read_left(source, start, equals, names, [n for n in graph.inputs])
+    left = read_left(source, start, equals, names, graph.inputs)
     if isinstance(left.of, Span):
         root = _parse_right(graph, source, left.of)
         root = graph.append(identity, (root,)) if graph.nodes[root].is_leaf else root

@@ -275,8 +275,3 @@ def _element(value: Any, index: tuple[int, ...]) -> Any:
 def working_digits(digits: int, order: int) -> int:
     """How many digits are computed with where steps of 10^-digits are taken `order` times."""
     return (order + 1) * digits + 40
-
-
-def finite(values: Any) -> bool:
-    """Whether all elements are defined and finite."""
-    return all(mpmath.isfinite(v) for v in np.ravel(values))

@@ -7,6 +7,7 @@ are small whole numbers first.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -16,30 +17,27 @@ import numpy as np
 
 from .domains import Bounds
 
-SIMPLE = [Fraction(n) for n in ("1", "2", "-1", "3", "-2", "1/2", "-3", "-1/2", "4", "5", "1/4", "10", "-5", "0", "1/10")]  # fmt: skip
+SIMPLE = [*map(Fraction, ["1", "2", "-1", "3", "-2", "1/2", "-3", "-1/2", "4", "5", "1/4", "10", "-5", "0", "1/10"])]
 MOST_SIMPLE = 400
 
 Point = dict[int, Any]  # an exact number, or an object array of them, for each input's place
 
 
-def drawn(shapes: Mapping[int, tuple[int, ...]], bounds: Mapping[int, Bounds], fixed: Mapping[int, Any]) -> Iterator[Point]:  # fmt: skip
+def drawn(
+    shapes: Mapping[int, tuple[int, ...]], bounds: Mapping[int, Bounds], fixed: Mapping[int, Any]
+) -> Iterator[Point]:
     """Points without end for inputs of these shapes, inside the bounds; `fixed` are values that are given."""
     generator = random.Random(0)
     for turn in itertools.count():
         spread = (1, 1, 2, 3)[turn % 4]  # how many powers of ten the sizes range over, up and down
-        yield {
-            place: fixed[place] if place in fixed else _array(shape, lambda b=bounds.get(place): _draw(generator, b, spread))  # type: ignore[misc]  # fmt: skip
-            for place, shape in shapes.items()
-        }
-
-
-def _array(shape: tuple[int, ...], draw: Any) -> Any:
-    if not shape:
-        return draw()
-    made = np.empty(shape, dtype=object)
-    for index in np.ndindex(shape):
-        made[index] = draw()
-    return made
+        point: Point = {}
+        for place, shape in shapes.items():
+            if place in fixed:
+                point[place] = fixed[place]
+                continue
+            numbers = [_draw(generator, bounds.get(place), spread) for _ in range(math.prod(shape))]
+            point[place] = np.array(numbers, dtype=object).reshape(shape) if shape else numbers[0]
+        yield point
 
 
 def _draw(generator: random.Random, bounds: Bounds | None, spread: int) -> Fraction:

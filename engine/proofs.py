@@ -9,14 +9,22 @@ tried where it fails.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import sympy as sp
 from sympy.polys.fields import FracField
 from sympy.polys.orderings import lex
 
+from . import symbolic
+from .claims import Claim
+from .domains import Bounds
+from .graph import INPUT, Graph, Node
+
+MAX_ELEMENTS = 100
 _BY_EXP = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 _BY_SINE = (sp.tan, sp.cot, sp.sec, sp.csc)
 
@@ -57,10 +65,7 @@ class Kernels:
                         self.orders[base] = math.lcm(self.orders.get(base, 1), rational.q)
                 for factor, multiple in rest:
                     self._unit(factor * sp.log(e.base), multiple)
-            elif isinstance(e, (sp.exp, *_BY_EXP)):
-                for factor, multiple in _multiples(e.args[0]):
-                    self._unit(factor, multiple)
-            elif isinstance(e, (sp.sin, sp.cos, *_BY_SINE)):
+            elif isinstance(e, (sp.exp, sp.sin, sp.cos, *_BY_EXP, *_BY_SINE)):
                 for factor, multiple in _multiples(e.args[0]):
                     self._unit(factor, multiple)
 
@@ -115,7 +120,8 @@ class Kernels:
 
     def _logarithm(self, u: Any) -> Any:
         if u.is_Rational and u.is_positive:
-            return sum((n * self.generator(sp.log(p, evaluate=False)) for p, n in u.factors().items() if p != 1), sp.S(0))  # fmt: skip
+            primes = [(p, n) for p, n in u.factors().items() if p != 1]
+            return sum((n * self.generator(sp.log(p, evaluate=False)) for p, n in primes), sp.Integer(0))
         return self.generator(sp.log(_normal(u), evaluate=False))
 
     def _power(self, base: Any, exponent: Any) -> Any:
@@ -208,6 +214,94 @@ def _normal(e: Any) -> Any:
     return expanded
 
 
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+def proves(
+    claim: Claim, shapes: Mapping[str, tuple[int, ...]], bounds: Mapping[str, Bounds], fixed: Mapping[str, Any]
+) -> bool:
+    """Whether SymPy's derivative and what is claimed were proved equal.
+
+    `bounds` of the inputs say their signs; `fixed` are the values of inputs that have one.
+    """
+    signs = {
+        name: {"positive": True} if b.low is not None and b.low >= 0 else {"negative": True}
+        for name, b in bounds.items()
+        if (b.low is not None and b.low >= 0) or (b.high is not None and b.high <= 0)
+    }
+    lowered, (root, symbols, meant) = _lowered(claim, shapes, signs)
+    derivatives, claimed = _derivatives(claim, root, symbols, meant), np.asarray(lowered, dtype=object)
+    if claimed.size != derivatives.size or claimed.size > MAX_ELEMENTS:
+        return False
+    values = {
+        x: sp.Rational(v.numerator, v.denominator)
+        for name, value in fixed.items()
+        if name in symbols
+        for x, v in zip(np.ravel(symbols[name]), np.ravel(value), strict=True)
+    }
+    pairs = zip(np.ravel(derivatives), np.ravel(claimed), strict=True)
+    return all(is_zero((sp.sympify(d) - sp.sympify(c)).xreplace(values)) for d, c in pairs)
+
+
+def _lowered(claim: Claim, shapes: Mapping[str, Any], signs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """What is claimed as a term; and for the derivative the root's term, the symbols, and what stands for them."""
+    graph = claim.graph
+    by = [i for group in claim.by for i in group]
+    inner = {i for i in by if not graph.nodes[i].is_leaf}
+    answer, symbols = _lower(graph, claim.answer, shapes, signs)
+    if not inner:
+        root, found = _lower(graph, claim.root, shapes, signs)
+        return answer, (root, {**symbols, **found}, {})
+    cut = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
+    meant: dict[Any, Any] = {}
+    for i in inner:  # an intermediate value is a symbol while it is differentiated by
+        node = Node(INPUT, (), graph.nodes[i].span, False)
+        node.name = graph.nodes[i].name
+        cut.nodes[i] = node
+    root, found = _lower(cut, claim.root, shapes, signs)
+    for i in inner:
+        name = graph.nodes[i].name or ""
+        value, _ = _lower(graph, i, shapes, signs)
+        if name in found:
+            meant[found[name]] = value
+    return answer, (root, {**symbols, **found}, meant)
+
+
+def _lower(graph: Graph, root: int, shapes: Mapping[str, Any], signs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    part = Graph(**{**vars(graph), "output": root})
+    return symbolic.lower(part, shapes, doubles=False, assumptions=signs)
+
+
+def _derivatives(claim: Claim, root: Any, symbols: Mapping[str, Any], meant: Mapping[Any, Any]) -> Any:
+    """The derivative as an array of terms."""
+    names = claim.graph.nodes
+    if claim.along is not None:
+        total: Any = 0
+        for i, weights in claim.along.items():
+            symbol = symbols.get(names[i].name or "")
+            for x, w in zip(np.ravel(symbol), np.ravel(weights), strict=True) if symbol is not None else ():
+                total = total + symbolic.exact(w) * _differentiated(root, x)
+        return np.asarray(total, dtype=object)
+    grids = [[x for i in group for x in np.ravel(symbols.get(names[i].name or "", sp.Dummy()))] for group in claim.by]
+    found = []
+    for by in itertools.product(*grids):
+        term = root
+        for x in by:
+            term = _differentiated(term, x)
+        found.append(np.ravel(np.asarray(term, dtype=object)))
+    stacked = np.array([[v.xreplace(meant) if meant else v for v in column] for column in found], dtype=object)
+    return stacked.T
+
+
+def _differentiated(term: Any, x: Any) -> Any:
+    if np.ndim(term):
+        return np.frompyfunc(lambda t: symbolic.derivative(t, x), 1, 1)(term)
+    return symbolic.derivative(term, x)
+
+
+# --- zero -------------------------------------------------------------------------------------------------------------
+
+
 def is_zero(expression: Any) -> bool:
     """Whether the expression was proved to be zero; False where that is not known."""
     if expression.is_zero:
@@ -221,8 +315,10 @@ def _by_relations(expression: Any) -> bool:
     kernels = Kernels()
     kernels.survey(expression)
     rational = kernels.rewrite(expression)
-    symbols = sorted(rational.free_symbols | {s for r in kernels.relations for s in r.base.free_symbols | {r.generator}},
-                     key=str)  # fmt: skip
+    found = rational.free_symbols
+    for relation in kernels.relations:
+        found |= relation.base.free_symbols | {relation.generator}
+    symbols = sorted(found, key=str)
     if not symbols:
         return bool(sp.expand(rational) == 0)
     field = FracField(symbols, sp.QQ, lex)

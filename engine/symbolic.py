@@ -53,11 +53,18 @@ def as_double(x: Any) -> Any:
     return sp.Float(value, FLOAT_DIGITS) if np.isfinite(value) else exact(value)
 
 
-def lower(graph: Graph, shapes: Mapping[str, tuple[int, ...]], *, doubles: bool) -> tuple[Any, dict[str, Any]]:
+def lower(
+    graph: Graph,
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    doubles: bool,
+    assumptions: Mapping[str, Mapping[str, bool]] | None = None,
+) -> tuple[Any, dict[str, Any]]:
     """The output as a term (or an array of terms), and the symbols of each input (or an array of them).
 
     With `doubles` the program's numbers and constants are the doubles that the engine computes with; otherwise decimals
-    are the rationals that they say, and pi is π. Inputs that `shapes` does not know are scalars.
+    are the rationals that they say, and pi is π. Inputs that `shapes` does not know are scalars; `assumptions` are
+    SymPy's, by input, besides that all are real.
     """
     symbols: dict[str, Any] = {}
 
@@ -66,7 +73,7 @@ def lower(graph: Graph, shapes: Mapping[str, tuple[int, ...]], *, doubles: bool)
         shape = shapes.get(name, ())
         symbol = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
-            symbol[index] = sp.Symbol(element_name(name, index), real=True)
+            symbol[index] = sp.Symbol(element_name(name, index), real=True, **(assumptions or {}).get(name, {}))
         symbols[name] = symbol[()] if not shape else symbol
         return Term(symbols[name])
 

@@ -117,7 +117,7 @@ def points(op: Op, count: int, magnitudes: tuple[float, float] = (-8, 3)) -> lis
 def counterpart(op: Op) -> tuple[Any, tuple[Any, ...]]:
     """SymPy's term for an elementwise row, and its symbols."""
     symbols = sp.symbols(op.inputs, real=True)
-    return op.by(sympy, *symbols), symbols
+    return op.by(sp, *symbols), symbols
 
 
 @cache

@@ -278,7 +278,9 @@ sign: Op = Op(
     "-1, 0 or 1 as x is negative, zero or positive",
     (0,),
     scalar=lambda x: 1.0 if x > 0 else -1.0 if x < 0 else x * 0.0,
-    sympy=lambda sp, x: sp.sign(x) if getattr(x, "is_extended_real", True) else sp.Piecewise((1, x > 0), (-1, x < 0), (0, True)),
+    sympy=lambda sp, x: (
+        sp.sign(x) if getattr(x, "is_extended_real", True) else sp.Piecewise((1, x > 0), (-1, x < 0), (0, True))
+    ),
     edges=(kink(0, value=0, left=0, right=0, kind="jump"),),
     exact=True,
 )

@@ -1,4 +1,4 @@
-"""From characters to a graph: `parse_into` for programs, `parse_expression` for what uses one, `parse_value` for values."""
+"""From characters to a graph: `parse_into` for programs, `parse_expression` for more of one, `parse_value`."""
 
 from .programs import MAX_TEXT, parse_expression, parse_into, parse_value
 

@@ -1,0 +1,231 @@
+"""Blocks of claims verified in processes of their own, which are warm, and are killed at a limit.
+
+A process reads a request, a line of JSON, and answers with a line for each claim as soon as numbers have decided it,
+then with one for SymPy's proof; so what is known is kept when a proof takes too long. `verified` is the side that asks:
+results come in the order of the requests, as objects ready for JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, TYPE_CHECKING, Any
+
+from .errors import ChainruleError
+
+if TYPE_CHECKING:
+    from .cases import Case
+    from .regions import Region
+
+NUMBERS_LIMIT = 60.0  # seconds that the numeric part of one claim may take
+
+Request = dict[str, Any]  # source, claims, items, seed; timeout: the seconds for each proof
+
+
+class Verifier:
+    """A process that verifies blocks, started when it is needed and started anew after it was killed."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.lines: queue.Queue[bytes] = queue.Queue()
+
+    def start(self) -> None:
+        """Start the process, if none runs."""
+        if self.process is not None:
+            return
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", __spec__.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.lines = queue.Queue()
+        threading.Thread(target=_read, args=(self.process.stdout, self.lines), daemon=True).start()
+
+    def stop(self) -> None:
+        """Kill the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                with contextlib.suppress(OSError):
+                    stream.close()  # type: ignore[union-attr]
+            self.process = None
+
+    def verify(self, request: Request) -> dict[str, Any]:
+        """The results of a block: `{"claims": [...]}`, or `{"error": ...}` where it cannot be read."""
+        texts: list[str] = []
+        results: list[dict[str, Any]] = []
+        while True:
+            for answer in self._answers({**request, "skip": len(results)}):
+                if "texts" in answer:
+                    texts = answer["texts"]
+                elif "proved" in answer:
+                    results[-1]["timed_out"] = False
+                    if answer["proved"]:
+                        results[-1]["verdict"] = "proved"
+                elif "asking" in answer:
+                    results[-1]["timed_out"] = True  # until it answers
+                elif "claim" in answer:
+                    results.append(answer)
+                elif "error" in answer:
+                    return answer
+            if len(results) == len(texts) > 0:
+                return {"claims": results}
+            if self.process is None:  # it was killed, or died
+                if not texts:
+                    return {"error": {"kind": "limit", "message": "the block could not be read in time"}}
+                if not results or results[-1].get("timed_out") is not True:
+                    results.append(undecided(texts[len(results)], "it took too long"))
+                if len(results) == len(texts):
+                    return {"claims": results}
+
+    def _answers(self, request: Request) -> Iterator[dict[str, Any]]:
+        """The answers to a request as they come; the process is killed where one takes too long."""
+        self.start()
+        assert self.process is not None
+        assert self.process.stdin is not None
+        limit = NUMBERS_LIMIT
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            self.stop()
+            return
+        while (answer := self._line(limit)) is not None:
+            limit = request["timeout"] if "asking" in answer else NUMBERS_LIMIT
+            if "done" in answer:
+                return
+            yield answer
+        self.stop()
+
+    def _line(self, limit: float) -> dict[str, Any] | None:
+        try:
+            line = self.lines.get(timeout=limit)
+        except queue.Empty:
+            return None
+        return json.loads(line) if line else None
+
+
+def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    with contextlib.suppress(ValueError, OSError):
+        for line in stdout:
+            lines.put(line)
+    lines.put(b"")
+
+
+def undecided(text: str, reason: str) -> dict[str, Any]:
+    """The record of a claim that nothing is known of."""
+    return {"claim": text, "wrt": "", "verdict": "undecided", "where": None, "counterexample": None, "hint": None,
+            "reason": reason, "timed_out": True}  # fmt: skip
+
+
+def verified(requests: Iterable[Request], jobs: int = 1) -> Iterator[dict[str, Any]]:
+    """The results of all requests, in their order, by `jobs` processes; each request is only taken when it is due."""
+    free: queue.SimpleQueue[Verifier] = queue.SimpleQueue()
+    every = [Verifier() for _ in range(jobs)]
+    for verifier in every:
+        free.put(verifier)
+
+    def work(request: Request) -> dict[str, Any]:
+        if "given" in request:  # known already, and keeps its place in the order
+            known: dict[str, Any] = request["given"]
+            return known
+        verifier = free.get()
+        try:
+            return verifier.verify(request)
+        finally:
+            free.put(verifier)
+
+    waiting: deque[Future[dict[str, Any]]] = deque()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        every[0].start()
+        for request in requests:
+            waiting.append(pool.submit(work, request))
+            while len(waiting) >= 4 * jobs or (waiting and waiting[0].done()):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for verifier in every:
+            verifier.stop()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+# --- the other side ---------------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer requests from standard input until it ends."""
+    for line in sys.stdin:
+        try:
+            _answer(json.loads(line))
+        except ChainruleError as error:
+            _say({"error": error_record(error)})
+        except Exception as error:
+            _say({"error": {"kind": "internal", "message": f"{type(error).__name__}: {error}"}})
+
+
+def _say(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def _answer(request: Request) -> None:
+    from .cases import Case
+    from .claims import read_block
+    from .regions import Region
+    from .verify import as_record, judge
+
+    block = read_block(
+        request["source"], claims=request["claims"], items=request.get("items", ()), seed=request.get("seed", 0)
+    )
+    _say({"texts": block.texts})
+    for text, claim in list(zip(block.texts, block.claims, strict=True))[request["skip"] :]:
+        try:
+            if isinstance(claim, ChainruleError):
+                raise claim
+            case = Case(claim)
+            region = Region(case)
+            result = judge(case, region)
+        except ChainruleError as error:
+            _say({"claim": text, "error": error_record(error)})
+            continue
+        _say(as_record(result))
+        if result.verdict == "agrees" and request["timeout"] > 0:
+            _say({"asking": True})
+            _say({"proved": _proved(case, region)})
+    _say({"done": True})
+
+
+def _proved(case: Case, region: Region) -> bool:
+    from .proofs import proves
+
+    nodes = case.graph.nodes
+    named = {i: nodes[i].name or "" for i in case.shapes}
+    shapes = {named[i]: shape for i, shape in case.shapes.items()}
+    bounds = {named[i]: b for i, b in region.for_drawing().items() if i in named}
+    try:
+        return proves(case.claim, shapes, bounds, {named[i]: v for i, v in case.fixed.items()})
+    except Exception:  # SymPy's own, whatever it is: there is no proof then
+        return False
+
+
+def error_record(error: ChainruleError) -> dict[str, Any]:
+    """An error as the JSON of results has it, with its source and spans for the caret."""
+    place = error.place
+    record: dict[str, Any] = {"kind": error.kind, "message": error.message, "hint": error.hint}
+    if place is not None:
+        record |= {"line": place.line, "column": place.column}
+    return record | {"source": error.source, "spans": [list(span) for span in error.spans]}
+
+
+if __name__ == "__main__":
+    serve()
