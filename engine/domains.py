@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .graph import NUMBER, Graph
 from .ops import Op
 from .ops.arithmetic import COMPARISON, abs_, add, and_, div, ge, gt, identity, le, lt, mul, neg, sub
-from .ops.elementary import cbrt, exp, pow_, sqrt, square
+from .ops.elementary import cbrt, exp, log, pow_, sqrt, square
 from .printing import expression_text
 
 
@@ -31,6 +31,7 @@ class Condition(NamedTuple):
     bound: Fraction
     firm: bool
     words: str = ""
+    either: tuple[Condition, ...] = ()  # or one of these holds, and `words` says so
 
 
 class Linear(NamedTuple):
@@ -94,9 +95,21 @@ def conditions(graph: Graph, places: Iterable[int]) -> list[Condition]:
         if node.op is pow_:
             found += _of_power(graph, *node.args)
             continue
-        for edge in node.op.edges:
-            found += _of_edge(graph, i, node.op, edge)
+        found += _joined(graph, [c for edge in node.op.edges for c in _of_edge(graph, i, node.op, edge)])
     return found
+
+
+def _joined(graph: Graph, found: list[Condition]) -> list[Condition]:
+    """The conditions of one row; x < -1 and x > 1 together are meant as x < -1 or x > 1."""
+    above = [c for c in found if c.relation == ">"]
+    below = [c for c in found if c.relation == "<"]
+    if not above or not below or max(c.bound for c in above) < min(c.bound for c in below):
+        return found
+    parts = (below[0], above[0])
+    words = " or ".join(condition_text(graph, c) for c in parts)
+    return [c for c in found if c not in above + below] + [
+        above[0]._replace(relation="words", words=words, either=parts)
+    ]
 
 
 def _of_power(graph: Graph, base: int, exponent: int) -> list[Condition]:
@@ -114,8 +127,10 @@ def _of_edge(graph: Graph, i: int, op: Op, edge: Any) -> list[Condition]:
     if match is None or match[1] not in args:
         inside = {name: expression_text(graph, place) for name, place in args.items()}
         words = re.sub(r"\b(\w+)\b", lambda m: inside.get(m[1], m[1]), edge.at)
-        words = words.replace(" an integer", " not an integer").replace(" halfway", " not halfway")
-        return [Condition(i, "words", Fraction(0), False, words.replace(" = ", " != "))]
+        for word in (" an integer", " halfway"):
+            words = words.replace(word, f" not{word}")
+        words = f"not {words}" if words.count(" = ") > 1 else words.replace(" = ", " != ")
+        return [Condition(i, "words", Fraction(0), False, words)]
     node = args[match[1]]
     if match[2] in args:  # x = y
         other = args[match[2]]
@@ -125,8 +140,9 @@ def _of_edge(graph: Graph, i: int, op: Op, edge: Any) -> list[Condition]:
     if graph.nodes[node].constant:
         return []
     bound = Fraction(match[2])
-    left, right = (bool(side) and side[0] != side[0] for side in (edge.left, edge.right))
-    if len(op.inputs) > 1 or (left and right):
+    k = op.inputs.index(match[1])
+    left, right = (len(side) > k and side[k] != side[k] for side in (edge.left, edge.right))
+    if left and right:
         left = right = False
     relation = ">" if left else "<" if right else "!="
     firm = edge.kind == "pole"
@@ -155,7 +171,9 @@ def simplified(graph: Graph, condition: Condition) -> list[Condition]:
     while stack:
         c = stack.pop()
         node = graph.nodes[c.node]
-        if c.relation == "words" or c.bound != 0:
+        if node.op is log and c.relation == "!=" and c.bound == 0:
+            stack.append(c._replace(node=node.args[0], bound=Fraction(1)))
+        elif c.relation == "words" or c.bound != 0:
             found.append(c)
         elif node.constant or node.op is exp:
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,9 @@ from .claims import Claim
 from .domains import Bounds
 from .graph import INPUT, Graph, Node
 
+Sign = Callable[[Any], int]  # the sign that an expression has wherever it is looked at, 0 where it changes
 MAX_ELEMENTS = 100
+MOST_GROUPS = 4
 _BY_EXP = (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 _BY_SINE = (sp.tan, sp.cot, sp.sec, sp.csc)
 
@@ -40,10 +42,12 @@ class Relation(NamedTuple):
 class Kernels:
     """An expression rewritten as a rational expression in generators, with their relations."""
 
-    def __init__(self) -> None:
+    def __init__(self, sign: Sign) -> None:
+        self.sign = sign
         self.generators: dict[Any, Any] = {}
         self.relations: list[Relation] = []
         self.known: dict[Any, Any] = {}
+        self.factored: dict[Any, list[tuple[Any, int]]] = {}
         self.orders: dict[Any, int] = {}  # for the base of a root, the common denominator of its exponents
         self.units: dict[Any, int] = {}  # for an argument of exp, sin and cos, the common denominator of its multiples
 
@@ -61,7 +65,7 @@ class Kernels:
             if isinstance(e, sp.Pow):
                 rational, rest = _split(e.exp)
                 if rational.q > 1:
-                    for base, _ in _factors(e.base):
+                    for base, _ in self.factors(e.base):
                         self.orders[base] = math.lcm(self.orders.get(base, 1), rational.q)
                 for factor, multiple in rest:
                     self._unit(factor * sp.log(e.base), multiple)
@@ -134,7 +138,7 @@ class Kernels:
     def _root(self, base: Any, exponent: Any) -> Any:
         """base**exponent, as powers of the roots of the base's factors."""
         made = sp.Integer(1)
-        for factor, times in _factors(base):
+        for factor, times in self.factors(base):
             order = self.orders[factor]
             key = ("root", factor)
             fresh = key not in self.generators
@@ -143,6 +147,40 @@ class Kernels:
                 self.relations.append(Relation(generator, order, self.rewrite(factor)))
             made *= generator ** int(exponent * times * order)
         return made
+
+    def factors(self, base: Any) -> list[tuple[Any, int]]:
+        """The base of a root as powers of factors whose roots multiply to its root: numbers' primes, and the rest.
+
+        A polynomial falls into its irreducible factors, each with the sign that makes it positive, where it has one.
+        """
+        if base in self.factored:
+            return self.factored[base]
+        content, rest = base.as_content_primitive()
+        found: list[tuple[Any, int]] = []
+        if content.is_Rational and content.is_positive:
+            found = [(sp.Integer(p), n) for p, n in content.factors().items() if p != 1]
+        else:
+            rest = base
+        parts = self._polynomial_factors(rest)
+        found += parts if parts is not None else [(_normal(rest), 1)] if rest != 1 else []
+        self.factored[base] = found
+        return found
+
+    def _polynomial_factors(self, e: Any) -> list[tuple[Any, int]] | None:
+        if e.is_Atom or not e.is_polynomial(*e.free_symbols) or e.count_ops() > 100:
+            return None
+        content, factors = sp.factor_list(e)
+        if len(factors) < 2 and (not factors or factors[0][1] == 1):
+            return None
+        found, whole = [], self.sign(e)
+        for factor, times in factors:
+            sign = self.sign(factor)
+            if sign == 0:
+                return None
+            found.append((_normal(sign * factor), times))
+        if whole <= 0 or not content.is_Rational:
+            return None
+        return found + [(sp.Integer(p), n) for p, n in abs(content).factors().items() if p != 1]
 
     def _exponential(self, argument: Any) -> Any:
         made = sp.Integer(1)
@@ -193,17 +231,6 @@ def _multiples(e: Any) -> list[tuple[Any, Any]]:
     return [(factor, c) for factor, c in found.items() if c != 0]
 
 
-def _factors(base: Any) -> Iterator[tuple[Any, int]]:
-    """The base of a root as powers of factors whose roots multiply to its root: numbers' primes, and the rest."""
-    content, rest = base.as_content_primitive()
-    if content.is_Rational and content.is_positive:
-        yield from ((sp.Integer(p), n) for p, n in content.factors().items() if p != 1)
-    else:
-        rest = base
-    if rest != 1:
-        yield _normal(rest), 1
-
-
 def _normal(e: Any) -> Any:
     """One form for equal arguments, where it is cheap to find."""
     if e.is_Atom:
@@ -218,29 +245,65 @@ def _normal(e: Any) -> Any:
 
 
 def proves(
-    claim: Claim, shapes: Mapping[str, tuple[int, ...]], bounds: Mapping[str, Bounds], fixed: Mapping[str, Any]
+    claim: Claim,
+    shapes: Mapping[str, tuple[int, ...]],
+    bounds: Mapping[str, Bounds],
+    fixed: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]] = (),
 ) -> bool:
     """Whether SymPy's derivative and what is claimed were proved equal.
 
-    `bounds` of the inputs say their signs; `fixed` are the values of inputs that have one.
+    `bounds` of the inputs say their signs; `fixed` are the values of inputs that have one; at `points` both sides
+    exist, and a factor under a root is taken to have the sign everywhere that it has at all of them. Where that fails,
+    each combination of the inputs' signs is proved by itself.
     """
     signs = {
-        name: {"positive": True} if b.low is not None and b.low >= 0 else {"negative": True}
+        name: 1 if b.low is not None and b.low >= 0 else -1
         for name, b in bounds.items()
         if (b.low is not None and b.low >= 0) or (b.high is not None and b.high <= 0)
     }
-    lowered, (root, symbols, meant) = _lowered(claim, shapes, signs)
+    if _proves(claim, shapes, signs, fixed, points):
+        return True
+    groups: dict[tuple[tuple[str, int], ...], list[Mapping[str, Any]]] = {}
+    for point in points:
+        key = tuple((name, 1 if v > 0 else -1) for name, v in point.items() if not np.ndim(v) and name not in fixed)
+        groups.setdefault(key, []).append(point)
+    return 1 < len(groups) <= MOST_GROUPS and all(
+        _proves(claim, shapes, dict(key), fixed, group) for key, group in groups.items()
+    )
+
+
+def _proves(
+    claim: Claim,
+    shapes: Mapping[str, tuple[int, ...]],
+    signs: Mapping[str, int],
+    fixed: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]],
+) -> bool:
+    assumptions = {name: {"positive": True} if s > 0 else {"negative": True} for name, s in signs.items()}
+    lowered, (root, symbols, meant) = _lowered(claim, shapes, assumptions)
     derivatives, claimed = _derivatives(claim, root, symbols, meant), np.asarray(lowered, dtype=object)
     if claimed.size != derivatives.size or claimed.size > MAX_ELEMENTS:
         return False
-    values = {
-        x: sp.Rational(v.numerator, v.denominator)
-        for name, value in fixed.items()
+    values = _by_symbol(symbols, fixed, lambda v: sp.Rational(v.numerator, v.denominator))
+    places = [_by_symbol(symbols, point, lambda v: sp.Float(float(v))) for point in points]
+
+    def sign(e: Any) -> int:
+        found = {sp.sign(e.xreplace(place).evalf(15)) for place in places}
+        return int(found.pop()) if len(found) == 1 and found <= {1, -1} else 0
+
+    pairs = zip(np.ravel(derivatives), np.ravel(claimed), strict=True)
+    return all(is_zero((sp.sympify(d) - sp.sympify(c)).xreplace(values), sign) for d, c in pairs)
+
+
+def _by_symbol(symbols: Mapping[str, Any], values: Mapping[str, Any], made: Callable[[Any], Any]) -> dict[Any, Any]:
+    """Values by name as values by symbol, elements apart."""
+    return {
+        x: made(v)
+        for name, value in values.items()
         if name in symbols
         for x, v in zip(np.ravel(symbols[name]), np.ravel(value), strict=True)
     }
-    pairs = zip(np.ravel(derivatives), np.ravel(claimed), strict=True)
-    return all(is_zero((sp.sympify(d) - sp.sympify(c)).xreplace(values)) for d, c in pairs)
 
 
 def _lowered(claim: Claim, shapes: Mapping[str, Any], signs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
@@ -302,17 +365,22 @@ def _differentiated(term: Any, x: Any) -> Any:
 # --- zero -------------------------------------------------------------------------------------------------------------
 
 
-def is_zero(expression: Any) -> bool:
+def _positive(expression: Any) -> int:
+    """The sign of an expression that nothing is known of: its assumptions'."""
+    return 1 if expression.is_positive else -1 if expression.is_negative else 0
+
+
+def is_zero(expression: Any, sign: Sign = _positive) -> bool:
     """Whether the expression was proved to be zero; False where that is not known."""
     if expression.is_zero:
         return True
     if expression.has(sp.zoo, sp.nan, sp.oo):
         return False
-    return _by_relations(expression) or bool(sp.simplify(expression) == 0)
+    return _by_relations(expression, sign) or bool(sp.simplify(expression) == 0)
 
 
-def _by_relations(expression: Any) -> bool:
-    kernels = Kernels()
+def _by_relations(expression: Any, sign: Sign) -> bool:
+    kernels = Kernels(sign)
     kernels.survey(expression)
     rational = kernels.rewrite(expression)
     found = rational.free_symbols

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import domains
 from .cases import Case
-from .digits import Tape, ancestors, precision
+from .digits import Tape, ancestors, number, precision
 from .domains import Bounds, Condition
 from .errors import ChainruleError
 from .points import Point, drawn, simple
@@ -81,7 +81,7 @@ class Region:
                 kept.low = None
             if given.high is not None and (kept.high is None or given.high <= kept.high):
                 kept.high = None
-            kept.holes = {h for h in kept.holes if given.contains(h)}
+            kept.holes = {h for h in kept.holes if given.contains(h) and not self._excluded(place, h)}
             said += kept.texts(graph.nodes[place].name or "")
         inside = [tape for tape in self._samples() if self._inside(tape)] if self.loose else []
         for c in self.loose:
@@ -90,22 +90,36 @@ class Region:
                 said.append(text)
         return said
 
+    def _excluded(self, place: int, x: Fraction) -> bool:
+        """Whether conditions joined by or leave a number out already."""
+        return any(
+            all(
+                form is not None and form.place == place and not _meets(form.slope * x + form.offset, c)
+                for form, c in forms
+            )
+            for joined in self.loose
+            if joined.either
+            for forms in [[(domains.linear(self.case.graph, c.node), c) for c in joined.either]]
+        )
+
     def _inside(self, tape: Tape) -> bool:
-        """Whether a point meets the conditions on single inputs."""
+        """Whether a point meets the conditions on single inputs, and one of those that are joined by or."""
         return all(
             bounds.contains(value) and value not in bounds.holes
             for place, bounds in self.bounds.items()
             if not np.ndim(value := tape.values[place])
-        )
+        ) and all(any(not self._violated(c, [tape]) for c in joined.either) for joined in self.loose if joined.either)
 
     def _violated(self, c: Condition, samples: list[Tape]) -> bool:
+        """Whether a condition does not hold at some of the points."""
         if c.relation == "words":
             return True
-        signs = set()
-        for tape in samples:
-            for v in np.ravel(tape.tape[c.node]):
-                if mpmath.isfinite(v):
-                    signs.add(int(mpmath.sign(v - mpmath.mpf(c.bound.numerator) / c.bound.denominator)))
+        signs = {
+            int(mpmath.sign(v - number(c.bound)))
+            for tape in samples
+            for v in np.ravel(tape.tape[c.node])
+            if mpmath.isfinite(v)
+        }
         return {">": bool(signs & {0, -1}), "<": bool(signs & {0, 1})}.get(c.relation, 0 in signs or len(signs) > 1)
 
     def _removable(self, place: int, hole: Fraction) -> bool:
@@ -120,6 +134,10 @@ class Region:
             return case.at(point).state == "equal" and case.smooth(point)
         except ChainruleError:
             return False
+
+
+def _meets(x: Fraction, c: Condition) -> bool:
+    return x > c.bound if c.relation == ">" else x < c.bound
 
 
 def holds(case: Case, point: Point) -> bool:

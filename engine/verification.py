@@ -22,6 +22,7 @@ from .errors import ChainruleError
 
 if TYPE_CHECKING:
     from .cases import Case
+    from .points import Point
     from .regions import Region
 
 NUMBERS_LIMIT = 60.0  # seconds that the numeric part of one claim may take
@@ -201,11 +202,11 @@ def _answer(request: Request) -> None:
         _say(as_record(result))
         if result.verdict == "agrees" and request["timeout"] > 0:
             _say({"asking": True})
-            _say({"proved": _proved(case, region)})
+            _say({"proved": _proved(case, region, result.equal)})
     _say({"done": True})
 
 
-def _proved(case: Case, region: Region) -> bool:
+def _proved(case: Case, region: Region, points: list[Point]) -> bool:
     from .proofs import proves
 
     nodes = case.graph.nodes
@@ -213,7 +214,8 @@ def _proved(case: Case, region: Region) -> bool:
     shapes = {named[i]: shape for i, shape in case.shapes.items()}
     bounds = {named[i]: b for i, b in region.for_drawing().items() if i in named}
     try:
-        return proves(case.claim, shapes, bounds, {named[i]: v for i, v in case.fixed.items()})
+        fixed = {named[i]: v for i, v in case.fixed.items()}
+        return proves(case.claim, shapes, bounds, fixed, [{named[i]: v for i, v in p.items()} for p in points])
     except Exception:  # SymPy's own, whatever it is: there is no proof then
         return False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ class Result:
     counterexample  for `differs`
     hint            what went wrong, or what would help
     reason          why it is undecided
-    points          at how many points both sides were compared
+    points          at how many points both sides were compared, and `equal`, those where they are equal
     timed_out       SymPy was stopped at the limit; None where it was not asked
     """
 
@@ -61,6 +61,7 @@ class Result:
     reason: str | None = None
     points: int = 0
     timed_out: bool | None = None
+    equal: list[Point] = field(default_factory=list)
 
 
 def judge(case: Case, region: Region) -> Result:
@@ -90,6 +91,7 @@ def judge(case: Case, region: Region) -> Result:
     if (at := _inconsistent(case, equal)) is not None:
         result.reason = f"chainrule's own gradient is not that of many digits at {at}: this should be reported"
         return result
+    result.equal = equal
     result.verdict = "agrees where" if absent else "agrees"
     result.where = region.texts()
     return result

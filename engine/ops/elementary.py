@@ -155,6 +155,18 @@ log_base: Op = Op(
     scalar=lambda x, b: math.log(x) / math.log(b),
     sympy=lambda sp, x, b: sp.log(x) / sp.log(b),
     domain=(POSITIVE, BEYOND_ONE),
+    edges=(
+        Edge("pole", "x = 0", lambda x, b: x == 0, (0, 2), (math.inf, math.inf), (math.nan,) * 2, (math.inf,) * 2),
+        Edge(
+            "pole",
+            "b = 1",
+            lambda x, b: b == 1,
+            (2, 1),
+            (math.inf, -math.inf),
+            (math.inf, -math.inf),
+            (math.inf, -math.inf),
+        ),
+    ),
     grad_fn="LogBaseBackward0",
     signature="x, b",
     overloads="log",
