@@ -1,5 +1,5 @@
 """`python -m chainrule`."""
 
-from .cli.main import main
+from .cli import run
 
-main()
+run()

@@ -34,7 +34,7 @@ class Function:
         "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "raw", "retain", "versions", "xs",
     )  # fmt: skip
 
-    def __init__(self, op: Op, xs: tuple[Any, ...], raw: tuple[Any, ...], edges: tuple[Edge, ...], output: Any) -> None:
+    def __init__(self, op: Op, xs: tuple[Any, ...], raw: Sequence[Any], edges: Sequence[Edge], output: Any) -> None:
         self.op = op
         self.xs: tuple[Any, ...] | None = xs  # the inputs, Tensors among them; None once they were let go
         self.raw = raw  # their values
@@ -169,12 +169,14 @@ def run_backward(
                 g = _through_hooks(function.hooks, g, wrap, create_graph)
             if ends is not None and function in ends:
                 found[function] = g
-            if accumulate and (ends is None or function in ends or type(function) is Function):
-                _keep(function, g, wrap)
             if type(function) is Function:
+                if accumulate and function.retain is not None:
+                    _keep(function, g, wrap)
                 _step(function, g, arrived, wrap if create_graph else None)
                 if not retain_graph:
                     function.let_go()
+            elif accumulate and (ends is None or function in ends):
+                _keep(function, g, wrap)
     return found
 
 
@@ -191,9 +193,10 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | Non
     if wrap is not None:  # the rules run on Tensors, and are recorded
         values, y = xs, wrap(y, function)
         cotangent = cotangent_of
+    elif type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values)):
+        cotangent = scalar_cotangent
     else:
-        plain = type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values))
-        cotangent = scalar_cotangent if plain else cotangent_of
+        cotangent = cotangent_of
     suspect = function.changed is not None
     for x in xs:
         if getattr(x, "_storage", None) is not None:

@@ -16,7 +16,7 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN, quietly
+from .ops.base import ARITHMETIC, PLAIN, chain, quietly
 
 
 def value_and_grad(
@@ -272,17 +272,21 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
 
 def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts."""
-    vjp = op.vjp(n)
-    if vjp is None:
-        return None
     x = xs[n]
-    g, y, *xs = [np.float64(v) if type(v) in PLAIN else v for v in (g, y, *xs)]  # nan and inf are NumPy's to give
-    c = vjp(g, y, *xs)
-    return c if _shape(c) == _shape(x) else sum_like(c, x)
-
-
-def _shape(x: Any) -> tuple[int, ...]:
-    return x.shape if type(x) is np.ndarray else np.shape(x)
+    if not PLAIN.isdisjoint(map(type, (g, y, *xs))):  # nan and inf are NumPy's to give
+        g, y, *xs = [np.float64(v) if type(v) in PLAIN else v for v in (g, y, *xs)]
+    if op.partials is not None and not op.params:
+        d: Any = op.partials[n]
+        if d is None:
+            return None
+        c = chain(g, d if type(d) is int else d(y, *xs))
+    elif (vjp := op.vjp(n)) is not None:
+        c = vjp(g, y, *xs)
+    else:
+        return None
+    if type(c) is np.ndarray and type(x) is np.ndarray and c.shape == x.shape:
+        return c
+    return c if np.shape(c) == np.shape(x) else sum_like(c, x)
 
 
 def _plain(value: Any) -> Value:

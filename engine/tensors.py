@@ -29,7 +29,6 @@ from .numpy_protocol import NumpyProtocol
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
 from .ops.arithmetic import COMPARISON, identity
 from .ops.arrays import index, transpose
-from .ops.base import ARITHMETIC
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -192,39 +191,27 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         """Compute `op` and, where a gradient can flow, record it."""
         raw: list[Any] = []
         edges: list[Edge] = []
-        recorded = False
-        flows = op.flows
-        plain = op.scalar is not None
-        for n, x in enumerate(xs):
+        shared = False
+        for x in xs:
             if isinstance(x, Tensor):
-                value, edge = x._data, x._edge
-                if edge is not None and flows and flows[n if n < len(flows) else -1]:
-                    recorded = True
-                    edges.append(edge)
-                else:
-                    edges.append(None)
+                raw.append(x._data)
+                edges.append(x._edge)
+                if x._storage is not None:
+                    shared = True
             else:
-                value = x
+                raw.append(x)
                 edges.append(None)
-            if type(value) is not float and type(value) is not int:
-                plain = False
-            raw.append(value)
-        if plain:
-            try:
-                y = op.scalar(*raw)  # type: ignore[misc]
-            except ARITHMETIC:
-                y = op.compute(*raw)
-        else:
-            y = op.compute(*raw)
-        if not recorded or not grad_mode.enabled:
+        y = op.compute(*raw)
+        if not op.flows_to_all:
+            flows = op.flows or (False,)
+            edges = [edge if flows[min(n, len(flows) - 1)] else None for n, edge in enumerate(edges)]
+        if not any(edges) or not grad_mode.enabled:
             return Tensor(y)
-        function = Function(op, xs, tuple(raw), tuple(edges), y)
+        function = Function(op, xs, raw, edges, y)
         if anomaly.enabled:
             note_origin(function)
-        for x in xs:
-            if isinstance(x, Tensor) and x._storage is not None:
-                function.versions = [getattr(getattr(v, "_storage", None), "version", 0) for v in xs]
-                break
+        if shared:
+            function.versions = [getattr(getattr(v, "_storage", None), "version", 0) for v in xs]
         return Tensor(y, function)
 
     def detach(self) -> Tensor:

@@ -190,6 +190,11 @@ class Op:
         """For each input, whether a gradient flows to it; of a row of any number of inputs, for all of them."""
         return tuple(vjp is not None for vjp in self.vjps or ())
 
+    @cached_property
+    def flows_to_all(self) -> bool:
+        """Whether a gradient flows to every input."""
+        return bool(self.flows) and all(self.flows)
+
     @property
     def differentiable(self) -> bool:
         """Whether a gradient flows to any input."""
@@ -255,16 +260,12 @@ class Op:
 
     def compute(self, *xs: Any) -> Any:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
-        if self.scalar is not None:
-            for x in xs:
-                if type(x) not in PLAIN:
-                    break
-            else:
-                try:
-                    return self.scalar(*xs)
-                except ARITHMETIC:
-                    with np.errstate(all="ignore"):
-                        return float(self.forward(*map(np.float64, xs)))
+        if self.scalar is not None and PLAIN.issuperset(map(type, xs)):
+            try:
+                return self.scalar(*xs)
+            except ARITHMETIC:
+                with np.errstate(all="ignore"):
+                    return float(self.forward(*map(np.float64, xs)))
         if _quiet.on:
             return self.forward(*xs)
         with np.errstate(all="ignore"):

@@ -163,7 +163,7 @@ log_base: Op = Op(
             lambda x, b: b == 1,
             (2, 1),
             (math.inf, -math.inf),
-            (math.inf, -math.inf),
+            (-math.inf, -math.inf),
             (math.inf, -math.inf),
         ),
     ),
