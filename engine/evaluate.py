@@ -57,6 +57,19 @@ def checked_names(graph: Graph, names: Iterable[str]) -> list[str]:
     return names
 
 
+def chosen_inputs(graph: Graph, wrt: Iterable[str] | None, no_grad: Iterable[str] = ()) -> list[str]:
+    """The inputs to differentiate by: those of `wrt` (default: all) that require a gradient.
+
+    Raises `ChainruleError` where `wrt` names an input that requires none, because of the program or of `no_grad`.
+    """
+    frozen = {*checked_names(graph, no_grad), *(n for n in graph.inputs if graph.nodes[graph.names[n]].frozen)}
+    chosen = [n for n in graph.inputs if n not in frozen] if wrt is None else checked_names(graph, wrt)
+    for name in chosen:
+        if name in frozen:
+            raise ChainruleError("grad", f"{name} requires no gradient, and its gradient is asked for")
+    return chosen
+
+
 def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
     """The cotangent that backward starts with: the one given, in the output's shape, or 1 for a scalar."""
     try:
