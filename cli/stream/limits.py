@@ -9,6 +9,8 @@ from typing import Any
 
 from chainrule import ChainruleError
 
+_UNLIMITED = contextlib.nullcontext()
+
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
@@ -29,4 +31,4 @@ def limited(seconds: float | None) -> contextlib.AbstractContextManager[None]:
 
     Only in the main thread of a process.
     """
-    return contextlib.nullcontext() if seconds is None else _alarm(seconds)
+    return _UNLIMITED if seconds is None else _alarm(seconds)

@@ -145,7 +145,9 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
     if at is not None:
         if not isinstance(at, dict):
             raise ChainruleError("format", "at is no object", hint='write "at": {"x": 3}')
-        record.at = {_name(name): _value(value, seed, name) for name, value in at.items()}
+        record.at = {
+            _name(name): value if type(value) is float else _value(value, seed, name) for name, value in at.items()
+        }
         if len(record.at) < len(at):
             raise ChainruleError("name", "at gives one name twice")
     if wrt is not None:
@@ -158,6 +160,8 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
 
 
 def _name(name: str) -> str:
+    if name.isascii() and name.isidentifier():
+        return name
     name = canonical_name(name.strip())
     if not is_name(name):
         raise ChainruleError("name", f"{name!r} is no name of an input")
@@ -166,8 +170,6 @@ def _name(name: str) -> str:
 
 def _value(given: Any, seed: int, name: str) -> Value:
     """A value as JSON gives it: a number, nested lists of numbers, or a constant expression as text."""
-    if type(given) is float:
-        return given
     if isinstance(given, str):
         return NOT_FINITE[given] if given in NOT_FINITE else parse_value(given, seed=seed, name=name)
     try:

@@ -16,13 +16,12 @@ from chainrule.rows import Column, is_rowwise, value_and_grad_of_rows
 from chainrule.syntax.characters import canonical_name
 
 from ..report.records import result_record
-from .blocks import Block
 from .limits import limited
 from .records import Record
 from .render import SLOT
 
 if TYPE_CHECKING:
-    from .work import Done, Worker
+    from .work import Done, Singles, Worker
 
 _ITEM = re.compile(r"\s*([^\W\d]\w*)\s*=\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*")
 
@@ -54,9 +53,9 @@ def _number(cell: Any) -> Any:
 class Rows:
     """Records of one program that wait to be evaluated together."""
 
-    def __init__(self, worker: Worker, block: Block, done: Done) -> None:
+    def __init__(self, worker: Worker, singles: Singles, done: Done) -> None:
         self.worker = worker
-        self.block = block
+        self.singles = singles
         self.done = done
         self.key: Any = None  # the program's text, and the names with a value that matter for its meaning
         self.program: Program | None = None  # None where the program has no rows that may be evaluated together
@@ -129,7 +128,8 @@ class Rows:
                 self.done.texts += self._rendered(gathered, values)
         except Exception:  # whatever it is, it must not cost more than the lines that cause it
             for record in gathered:
-                self.worker.single(record, self.block, self.done)
+                self.singles.add(record)
+            self.singles.flush()
 
     def _rendered(self, gathered: list[Record], values: list[list[float]]) -> list[str]:
         """The texts of all rows."""

@@ -6,10 +6,11 @@ once for all of them. Whether a line is one of these does not depend on where bl
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,9 +28,12 @@ from .render import renderer
 from .rows import Rows
 from .settings import Columns, Settings
 
-MOST_PROGRAMS = 500  # kept parsed
+MOST_PROGRAMS = 100  # kept parsed
+TOGETHER = 32  # records that are parsed, then evaluated, then rendered
 SYMPY_SECONDS = 10.0  # SymPy's time for a line
 SPECIAL = frozenset({*CONSTANTS, *CALLS})  # names whose meaning depends on whether a value is given
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -61,25 +65,39 @@ class Worker:
         self.settings = settings
         self.renderer = renderer(settings)
         self.errors = renderer(Settings()) if settings.separate else self.renderer
-        self.programs: dict[Any, Program] = {}
+        self.programs: dict[Any, Program | None] = {}
         self.common = frozenset((*settings.at, *(settings.wrt or ()), *settings.no_grad)) & SPECIAL
 
     def run(self, block: Block) -> Done:
         """Evaluate a block. Every record has one text in the result."""
-        start = time.perf_counter()
-        settings = self.settings
-        done = Done([])
-        rows = Rows(self, block, done)
+        start, collecting = time.perf_counter(), gc.isenabled()
+        gc.disable()  # graphs have no cycles
+        try:
+            done = self._run(block)
+        finally:
+            if collecting:
+                gc.enable()
+        done.seconds = time.perf_counter() - start
+        return done
+
+    def _run(self, block: Block) -> Done:
+        settings, done = self.settings, Done([])
+        singles = Singles(self, block, done)
+        rows = Rows(self, singles, done)
         last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
         before = self.model(last[0]) if last else None
         for record in records(block, settings.limit, settings.seed):
             model = self.model(record)
-            if model is None or (model != before and settings.expression is None) or not rows.add(record, model):
+            added = False
+            if model is not None and (model == before or settings.expression is not None):
+                singles.flush()
+                added = rows.add(record, model)
+            if not added:
                 rows.flush()
-                self.single(record, block, done)
+                singles.add(record)
             before = model
         rows.flush()
-        done.seconds = time.perf_counter() - start
+        singles.flush()
         return done
 
     def model(self, record: Record) -> str | None:
@@ -96,47 +114,50 @@ class Worker:
         text = record.expression
         return None if text is None or "#" in text else text.partition("|")[0]
 
-    # --- one record ---------------------------------------------------------------------------------------------------
-
-    def single(self, record: Record, block: Block, done: Done) -> None:
-        """Evaluate one record and render it."""
+    def attempt(self, step: Callable[..., T], *given: Any) -> T | ChainruleError:
+        """A step's result, or the error that it ends with: a line must never stop the others."""
         try:
-            if record.error is not None:
-                raise record.error
             with limited(self.settings.timeout):
-                done.texts.append(self.renderer.result(self._evaluated(record, done)))
-            return
+                return step(*given)
         except ChainruleError as error:
-            found = error
+            return error
         except MemoryError:
-            found = ChainruleError("limit", "the memory does not suffice")
+            return ChainruleError("limit", "the memory does not suffice")
         except RecursionError:
-            found = ChainruleError("limit", "nested too deeply")
-        except Exception as error:  # a line must never stop the others
-            found = ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
-        done.failed.append(len(done.texts))
-        text = record.expression if self.settings.expression is None else self.settings.expression
-        done.texts.append(self.errors.error(error_record(record.id, text, found, record.line, block.file)))
+            return ChainruleError("limit", "nested too deeply")
+        except Exception as error:
+            return ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
 
-    def _evaluated(self, record: Record, done: Done) -> dict[str, Any]:
-        """The result of one record."""
-        settings = self.settings
-        text = record.expression if settings.expression is None else settings.expression
+    def parsed(self, record: Record) -> Program:
+        """The program of a record. Raises `ChainruleError`."""
+        if record.error is not None:
+            raise record.error
+        text = record.expression if self.settings.expression is None else self.settings.expression
         if text is None:
             raise ChainruleError("format", "the line has no expression", hint='"expression" holds it, or --expression')
-        program = self.program(text, record.at or record.cells, record.wrt)
+        return self.program(text, record.at or record.cells, record.wrt)
+
+    def evaluated(self, record: Record, program: Program, done: Done) -> dict[str, Any]:
+        """The result of a record as an object. Raises `ChainruleError`."""
+        settings = self.settings
         values = self.values(program, record)
         wrt, no_grad = self.inputs(program, record.wrt)
         if settings.quick:
             chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
             value, gradients = program.value_and_grad(values, chosen, record.cotangent)
             self.check_size(value, gradients)
-            made = result_record(record.id, text.strip(), program.output_name, value, gradients)
+            text = record.expression if settings.expression is None else settings.expression
+            made = result_record(record.id, str(text).strip(), program.output_name, value, gradients)
         else:
             made = self._analysed(program, values, wrt, no_grad, record, done)
         if record.extra:
             made |= {key: given for key, given in record.extra.items() if key not in made}
         return made
+
+    def error_record(self, record: Record, error: ChainruleError, file: str | None) -> dict[str, Any]:
+        """The error record of a line."""
+        text = record.expression if self.settings.expression is None else self.settings.expression
+        return error_record(record.id, text, error, record.line, file)
 
     def check_size(self, value: Value, gradients: Mapping[str, Value]) -> None:
         """Refuse a result of too many numbers."""
@@ -149,12 +170,16 @@ class Worker:
 
     def program(self, text: str, at: Iterable[str], wrt: Iterable[str] | None = None) -> Program:
         """A program, in which values for `at` are given. Raises `ChainruleError`."""
-        names = self.special(at).union(SPECIAL.intersection(wrt or ()))
-        program = self.programs.get((text, names))
+        names = self.special(at)
+        if wrt is not None:
+            names |= SPECIAL.intersection(wrt)
+        key = (text, names)
+        program = self.programs.get(key)
         if program is None:
-            if len(self.programs) >= MOST_PROGRAMS:
+            program = parse(text, names=names, seed=self.settings.seed)
+            self.programs[key] = program if key in self.programs else None  # kept when it is seen a second time
+            if len(self.programs) > MOST_PROGRAMS:
                 self.programs.clear()
-            program = self.programs[text, names] = parse(text, names=names, seed=self.settings.seed)
         return program
 
     def special(self, at: Iterable[str]) -> frozenset[str]:
@@ -164,8 +189,11 @@ class Worker:
     def values(self, program: Program, record: Record) -> Mapping[str, Value]:
         """The line's values: its own, then its bar's, then those common to all lines. Raises `ChainruleError`."""
         settings, own = self.settings, record.at
-        for name in own:
-            refuse_unknown(program, name)
+        if own:
+            inputs = program.inputs
+            for name in own:
+                if name not in inputs:
+                    refuse_unknown(program, name)
         if cells := record.cells:
             own = {name: cell_value(cells[name], settings.seed, name) for name in program.inputs if name in cells}
         if not settings.at:
@@ -221,14 +249,46 @@ class Worker:
         return made
 
 
+class Singles:
+    """Records that are evaluated one by one, a few at a time: each step for all of them, which keeps its code warm."""
+
+    def __init__(self, worker: Worker, block: Block, done: Done) -> None:
+        self.worker = worker
+        self.file = block.file
+        self.done = done
+        self.records: list[Record] = []
+
+    def add(self, record: Record) -> None:
+        """Take a record in."""
+        self.records.append(record)
+        if len(self.records) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Evaluate what has been gathered."""
+        if not self.records:
+            return
+        worker, done, attempt = self.worker, self.done, self.worker.attempt
+        gathered, self.records = self.records, []
+        found: list[Any] = [attempt(worker.parsed, record) for record in gathered]
+        for i, program in enumerate(found):
+            if isinstance(program, Program):
+                found[i] = attempt(worker.evaluated, gathered[i], program, done)
+        for record, made in zip(gathered, found, strict=True):
+            text = attempt(worker.renderer.result, made) if type(made) is dict else made
+            if isinstance(text, ChainruleError):
+                done.failed.append(len(done.texts))
+                text = worker.errors.error(worker.error_record(record, text, self.file))
+            done.texts.append(text)
+
+
 def died(settings: Settings, block: Block) -> Done:
     """The error record of the one line of a block over which a process died."""
     record = next(records(block, settings.limit, None))
     hint = "it may need more memory than there is"
-    record.error = ChainruleError("crash", "the process that evaluated this line died", hint=hint)
-    done = Done([])
-    Worker(settings).single(record, block, done)
-    return done
+    error = ChainruleError("crash", "the process that evaluated this line died", hint=hint)
+    worker = Worker(settings)
+    return Done([worker.errors.error(worker.error_record(record, error, block.file))], [0])
 
 
 def columns(settings: Settings, program: Program | None, first: Block | None) -> Columns | None:
