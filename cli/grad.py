@@ -21,6 +21,7 @@ from .options import (
     read_source,
     read_value,
     read_values,
+    refuse_unknown,
     source_options,
     split_values,
 )
@@ -109,7 +110,7 @@ def _analyse(text: str, words: tuple[str, ...], options: dict[str, Any]) -> Anal
     no_grad = [name for text in options["no_grad"] for name in names_option(text) or []]
     program = parse(text, names=[*values, *(wrt or []), *no_grad], seed=seed)
     for name in values:
-        _refuse_unknown(program, name)
+        refuse_unknown(program, name)
     if options["output"]:
         program.select(options["output"])
     return analyse(
@@ -172,17 +173,6 @@ def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any
         raise ChainruleError("missing", f"{name} needs values for {', '.join(missing)}", hint=f"add {example}")
     no_grad = frozenset(name for text in options["no_grad"] for name in names_option(text) or [])
     return Recording(function, values, no_grad, f"{path}:{name}")
-
-
-def _refuse_unknown(program: Program, name: str) -> None:
-    """A value for a name that the program does not have, or computes."""
-    if name in program.inputs:
-        return
-    if name in program.names:
-        raise ChainruleError("name", f"{name} is computed by the program and takes no value")
-    inputs = program.inputs
-    hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
-    raise ChainruleError("name", f"the program has no input {name!r}", hint=hint)
 
 
 def _write(analysis: Analysis, checked: Callable[[], list[Check]], out: IO[str], options: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ DEFAULT = "grad"
 COMMANDS = {
     "grad": "Show the graph of an expression, its gradients, and SymPy's check of them.",
     "verify": "Check derivatives that were worked out by hand.",
+    "batch": "Evaluate and differentiate files and pipes of expressions, a line each.",
     "functions": "List the functions of the language, or explain one.",
 }
 

@@ -12,7 +12,7 @@ from typing import IO, Any, TypeVar
 import click
 import numpy as np
 
-from chainrule import ChainruleError, parse_value
+from chainrule import ChainruleError, Program, parse_value
 from chainrule.errors import did_you_mean
 from chainrule.graph import Value
 from chainrule.syntax.characters import canonical_name, is_name
@@ -119,6 +119,17 @@ def read_value(text: str, seed: int, name: str) -> Value:
     if not text.strip():
         raise ChainruleError("value", f"{name}= has no value", hint=f"write {name}=2")
     return parse_value(text, seed=seed, name=name)
+
+
+def refuse_unknown(program: Program, name: str) -> None:
+    """A value for a name that the program does not have, or computes."""
+    if name in program.inputs:
+        return
+    if name in program.names:
+        raise ChainruleError("name", f"{name} is computed by the program and takes no value")
+    inputs = program.inputs
+    hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
+    raise ChainruleError("name", f"the program has no input {name!r}", hint=hint)
 
 
 def _file_value(text: str) -> Value:

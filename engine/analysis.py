@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .errors import ChainruleError, did_you_mean
-from .evaluate import checked_names, missing_error, start_cotangent
+from .evaluate import checked_names, chosen_inputs, missing_error, start_cotangent
 from .graph import Value
 from .notes import Note, notes
 from .printing import expression_text
@@ -93,10 +93,7 @@ def analyse(
     place: `order` that of `order` by each input, `direction` the Jacobian-vector product in the given direction.
     """
     frozen = {*checked_names(program, no_grad), *(n for n in program.inputs if program.nodes[program.names[n]].frozen)}
-    chosen = [n for n in program.inputs if n not in frozen] if wrt is None else checked_names(program, wrt)
-    for name in chosen:
-        if name in frozen:
-            raise ChainruleError("grad", f"{name} requires no gradient, and its gradient is asked for")
+    chosen = chosen_inputs(program, wrt, no_grad)
     if kind != "gradient":
         from .higher import Derivative, directional, elements, hessian, jacobian, pure
     if missing := program.missing(values):

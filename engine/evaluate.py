@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .errors import ChainruleError, did_you_mean
-from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
+from .graph import INPUT, LEAF, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, chain, quietly
@@ -22,17 +23,27 @@ from .ops.base import ARITHMETIC, PLAIN, chain, quietly
 def value_and_grad(
     graph: Graph, values: Mapping[str, Any], wrt: Iterable[str] | None = None, cotangent: Any = None
 ) -> tuple[Value, dict[str, Value]]:
-    """The output's value and its gradient for each input in `wrt` (default: all), given the inputs' values.
+    """The output's value and its gradient for each input in `wrt` (default: all but `const`), given the inputs' values.
 
     Without a `cotangent` (of the output's shape) the output must be a scalar. The gradient of an input has the input's
     shape, and is 0 where the output does not depend on it. Raises `ChainruleError`.
     """
-    names = graph.inputs if wrt is None else checked_names(graph, wrt)
-    tape = forward(graph, values)
+    inputs, places, nodes = graph.inputs, graph.names, graph.nodes
+    names = [n for n in inputs if not nodes[places[n]].frozen] if wrt is None else checked_names(graph, wrt)
+    bound = bound_values(graph, values, inputs)
+    numbers = scalar_forward(graph, bound)
+    if numbers is not None and cotangent is None:  # numbers all along, the commonest case
+        adjoints: list[Any] = [None] * len(nodes)
+        adjoints[graph.output] = 1.0
+        with quietly():
+            _scalar_backward(graph, numbers, adjoints)
+        found = {name: adjoints[places[name]] for name in names}
+        return numbers[graph.output], {name: 0.0 if g is None else g for name, g in found.items()}
+    tape = array_forward(graph, bound) if numbers is None else numbers
     value = tape[graph.output]
     adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
     gradients = {name: gradient_of(tape, adjoints, graph.names[name]) for name in names}
-    return _plain(value), gradients
+    return float(value) if np.ndim(value) == 0 else value, gradients
 
 
 def gradient_of(tape: Sequence[Any], adjoints: Sequence[Any], i: int) -> Value:
@@ -55,6 +66,19 @@ def checked_names(graph: Graph, names: Iterable[str]) -> list[str]:
             what = "is computed, not an input" if name in graph.names else "is no input of the program"
             raise ChainruleError("name", f"{name} {what}", hint=hint)
     return names
+
+
+def chosen_inputs(graph: Graph, wrt: Iterable[str] | None, no_grad: Iterable[str] = ()) -> list[str]:
+    """The inputs to differentiate by: those of `wrt` (default: all) that require a gradient.
+
+    Raises `ChainruleError` where `wrt` names an input that requires none, because of the program or of `no_grad`.
+    """
+    frozen = {*checked_names(graph, no_grad), *(n for n in graph.inputs if graph.nodes[graph.names[n]].frozen)}
+    chosen = [n for n in graph.inputs if n not in frozen] if wrt is None else checked_names(graph, wrt)
+    for name in chosen:
+        if name in frozen:
+            raise ChainruleError("grad", f"{name} requires no gradient, and its gradient is asked for")
+    return chosen
 
 
 def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
@@ -97,16 +121,24 @@ def as_value(given: Any, what: str) -> Value:
     return float(array) if array.ndim == 0 else array
 
 
-def bound_values(graph: Graph, values: Mapping[str, Any]) -> dict[int, Value]:
+def bound_values(graph: Graph, values: Mapping[str, Any], inputs: Iterable[str] | None = None) -> dict[int, Value]:
     """The values of inputs by place: those given, then the bar's; a `ChainruleError` where one is missing."""
-    missing = graph.missing(values)
-    if missing:
+    bound: dict[int, Value] = {}
+    absent = False
+    places, at = graph.names, graph.at
+    for name in graph.inputs if inputs is None else inputs:
+        given = values.get(name)
+        if given is None:
+            given = at.get(name)
+        i = places[name]
+        if type(given) is float:
+            bound[i] = given
+        elif given is not None:
+            bound[i] = as_value(given, f"the value of {name}")
+        elif graph.nodes[i].op is INPUT:
+            absent = True
+    if absent and (missing := graph.missing(values)):
         raise missing_error(graph, missing)
-    bound = {}
-    for name in graph.inputs:
-        given = values.get(name, graph.at.get(name))
-        if given is not None:
-            bound[graph.names[name]] = as_value(given, f"the value of {name}")
     return bound
 
 
@@ -125,47 +157,46 @@ def missing_error(graph: Graph, missing: Sequence[str]) -> ChainruleError:
 def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
     """The value of every node up to the output."""
     bound = bound_values(graph, values)
-    nodes = graph.nodes[: graph.output + 1]
-    if is_scalar(nodes, bound):
-        return _scalar_forward(nodes, bound)
-    return _array_forward(graph, nodes, bound)
+    tape = scalar_forward(graph, bound)
+    return array_forward(graph, bound) if tape is None else tape
 
 
-def is_scalar(nodes: Sequence[Node], bound: Mapping[int, Value]) -> bool:
-    """Whether floats suffice: all inputs are numbers and every operation has a scalar form."""
-    return all(type(v) is float for v in bound.values()) and all(
-        op.scalar is not None or op in (NUMBER, INPUT, LEAF) for op in {node.op for node in nodes}
-    )
-
-
-def _scalar_forward(nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
+def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None:
+    """The values on Python's floats; None where an input is an array, or an operation has no scalar form."""
+    for given in bound.values():
+        if type(given) is not float:
+            return None
     tape: list[Any] = []
-    for node in nodes:
+    for node in graph.nodes[: graph.output + 1]:
         value: Any = node.value
         if value is None:
             op, args = node.op, node.args
-            if op is INPUT or op is LEAF:
+            compute = op.scalar
+            if compute is None:
+                if not node.is_leaf:
+                    return None
                 value = bound.get(len(tape))
                 if value is None:  # a default, or an input that the output does not need
                     value = tape[args[0]] if args else math.nan
             else:
                 try:
                     if len(args) == 2:
-                        value = op.scalar(tape[args[0]], tape[args[1]])  # type: ignore[misc]
+                        value = compute(tape[args[0]], tape[args[1]])
                     elif len(args) == 1:
-                        value = op.scalar(tape[args[0]])  # type: ignore[misc]
+                        value = compute(tape[args[0]])
                     else:
-                        value = op.scalar(*[tape[j] for j in args])  # type: ignore[misc]
+                        value = compute(*[tape[j] for j in args])
                 except ARITHMETIC:
                     value = op.compute(*[tape[j] for j in args])
         tape.append(value)
     return tape
 
 
-def _array_forward(graph: Graph, nodes: Sequence[Node], bound: Mapping[int, Value]) -> list[Value]:
+def array_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Value]:
+    """The values by NumPy."""
     tape: list[Any] = []
     with quietly():
-        for i, node in enumerate(nodes):
+        for i, node in enumerate(graph.nodes[: graph.output + 1]):
             if node.value is not None:
                 tape.append(node.value)
             elif node.is_leaf:
@@ -210,21 +241,27 @@ def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> 
     """Backward where everything is a plain number; the commonest rules are followed here, without a call."""
     nodes = graph.nodes
     for i in range(graph.output, -1, -1):
-        g, node = adjoints[i], nodes[i]
-        args = node.args
-        if g is None or not args or node.constant or node.op is LEAF:
+        g = adjoints[i]
+        if g is None:
             continue
-        op = node.op
-        rules: Any = op.partials or (None,) * len(args)
+        node = nodes[i]
+        args, rules = node.args, node.op.partials
+        if not args or node.constant or node.op is LEAF:
+            continue
         xs = (tape[args[0]], tape[args[1]]) if len(args) == 2 else [tape[j] for j in args]
         for n, j in enumerate(args):
             if nodes[j].constant:
                 continue
-            d = rules[n]
-            if type(d) is int and d:
-                c = g * d
+            rule: Any = None if rules is None else rules[n]
+            if type(rule) is int and rule:
+                c = g * rule
+            elif type(rule) is FunctionType and g and len(args) < 3:
+                try:
+                    c = g * (rule(tape[i], xs[0], xs[1]) if len(args) == 2 else rule(tape[i], xs[0]))
+                except ARITHMETIC:
+                    c = scalar_cotangent(node.op, n, g, tape[i], xs)
             else:
-                c = scalar_cotangent(op, n, g, tape[i], xs)
+                c = scalar_cotangent(node.op, n, g, tape[i], xs)
                 if c is None:
                     continue
             before = adjoints[j]
@@ -265,7 +302,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
     if g == 0:
         return 0.0  # a zero cotangent contributes exactly zero
     try:
-        return g * d(y, *xs)  # type: ignore[no-any-return]
+        return g * (d(y, xs[0], xs[1]) if len(xs) == 2 else d(y, *xs))  # type: ignore[no-any-return]
     except ARITHMETIC:  # nan and inf are NumPy's to give
         return float(g * d(np.float64(y), *map(np.float64, xs)))
 
@@ -287,7 +324,3 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     if type(c) is np.ndarray and type(x) is np.ndarray and c.shape == x.shape:
         return c
     return c if np.shape(c) == np.shape(x) else sum_like(c, x)
-
-
-def _plain(value: Any) -> Value:
-    return float(value) if np.ndim(value) == 0 else value

@@ -81,8 +81,9 @@ class Graph:
     @property
     def inputs(self) -> list[str]:
         """The names that take a value: declared ones first, then in order of first appearance; leaves included."""
-        found = [name for name, i in self.names.items() if self.nodes[i].is_leaf]
-        return list(dict.fromkeys([*self.declared, *found]))
+        nodes = self.nodes
+        found = [name for name, i in self.names.items() if nodes[i].op is INPUT or nodes[i].op is LEAF]
+        return list(dict.fromkeys([*self.declared, *found])) if self.declared else found
 
     @property
     def output_name(self) -> str:

@@ -29,8 +29,6 @@ class Program(Graph):
         the output is not a scalar. Values for names that the program does not have are ignored.
         Raises `ChainruleError`.
         """
-        if wrt is None:
-            wrt = [name for name in self.inputs if not self.nodes[self.names[name]].frozen]
         return value_and_grad(self, values, wrt, cotangent)
 
     def run(

@@ -12,6 +12,7 @@ from chainrule.errors import ChainruleError
 from chainrule.printing import element_name, program_text
 
 from .grids import Grid, Screen, comma_separated, markdown
+from .records import error_record, result_record
 from .values import jsonable, shape_text, to_json, value_text
 
 if TYPE_CHECKING:
@@ -221,13 +222,7 @@ def show_markdown(analysis: Analysis, checks: list[Check] | None, digits: int) -
 
 def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
     """The result as one JSON object (the README has its schema)."""
-    made: dict[str, Any] = {
-        "id": 1,
-        "expression": analysis.program.source.strip(),
-        "output": analysis.output,
-        "value": analysis.value,
-        "gradients": analysis.gradients,
-    }
+    made = result_record(1, analysis.program.source.strip(), analysis.output, analysis.value, analysis.gradients)
     if analysis.missing:
         made["missing"] = analysis.missing
     made["nodes"] = [
@@ -274,23 +269,7 @@ def json_line(analysis: Analysis, checks: list[Check] | None) -> str:
 
 def error_line(text: str, error: ChainruleError) -> str:
     """The record of a program that could not be run."""
-    where = error.place
-    return (
-        to_json(
-            {
-                "id": 1,
-                "expression": text.strip(),
-                "error": {
-                    "kind": error.kind,
-                    "message": error.message,
-                    "line": where.line if where else None,
-                    "column": where.column if where else None,
-                    "hint": error.hint,
-                },
-            }
-        )
-        + "\n"
-    )
+    return to_json(error_record(1, text.strip(), error)) + "\n"
 
 
 def csv_text(analysis: Analysis, checks: list[Check] | None) -> str:

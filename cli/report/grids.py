@@ -46,21 +46,29 @@ def plain(grid: Grid) -> str:
     if not grid.rows:
         return ""
     sizes = [max(width(row[c]) for row in [list(grid.header), *grid.rows]) for c in range(len(grid.header))]
-    lines = []
-    for row in [list(grid.header), ["-" * size for size in sizes], *grid.rows]:
-        cells = [_pad(cell, size, name in grid.right) for cell, size, name in zip(row, sizes, grid.header, strict=True)]
-        lines.append("  ".join(cells).rstrip() + "\n")
-    return "".join(lines)
+    right = [name in grid.right for name in grid.header]
+    rows = [grid.header, ["-" * size for size in sizes], *grid.rows]
+    return "".join(aligned_row(row, sizes, right) for row in rows)
+
+
+def aligned_row(cells: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> str:
+    """A line of aligned columns."""
+    return "  ".join(map(_pad, cells, sizes, right)).rstrip() + "\n"
 
 
 def markdown(grid: Grid) -> str:
     """A table of GitHub's Markdown."""
     rule = ["---:" if name in grid.right else "---" for name in grid.header]
-    rows = [[_escaped(cell) for cell in row] for row in grid.rows]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [list(grid.header), rule, *rows])
+    return "".join(map(markdown_row, [grid.header, rule, *grid.rows]))
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """A row of such a table."""
+    return f"| {' | '.join(map(_escaped, cells))} |\n"
 
 
 def _escaped(cell: str) -> str:
+    cell = " ".join(cell.splitlines())
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
 
 

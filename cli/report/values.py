@@ -55,6 +55,18 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def to_json(record: dict[str, Any]) -> str:
+def _known(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"no JSON for {type(value)}")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, default=_known).encode
+
+
+def to_json(record: Any) -> str:
     """A record as one line of valid JSON."""
-    return json.dumps(jsonable(record), ensure_ascii=False, allow_nan=False)
+    try:
+        return _encode(record)
+    except ValueError:  # something is not finite, or so deep that only the words help
+        return _encode(jsonable(record))

@@ -19,8 +19,7 @@ import dis
 import inspect
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -42,16 +41,21 @@ class _Quiet(threading.local):
 _quiet = _Quiet()
 
 
-@contextmanager
-def quietly() -> Iterator[None]:
+class quietly:  # noqa: N801 (used as a function)
     """No warnings of NumPy's inside, entered once for many operations (entering costs as much as an operation)."""
-    before = _quiet.on
-    _quiet.on = True
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        _quiet.on = before
+
+    __slots__ = ("_state",)
+
+    def __enter__(self) -> None:
+        self._state = None if _quiet.on else np.errstate(all="ignore")
+        if self._state is not None:
+            self._state.__enter__()
+            _quiet.on = True
+
+    def __exit__(self, *error: object) -> None:
+        if self._state is not None:
+            _quiet.on = False
+            self._state.__exit__(None, None, None)
 
 
 class Interval(NamedTuple):
@@ -261,11 +265,7 @@ class Op:
     def compute(self, *xs: Any) -> Any:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
         if self.scalar is not None and PLAIN.issuperset(map(type, xs)):
-            try:
-                return self.scalar(*xs)
-            except ARITHMETIC:
-                with np.errstate(all="ignore"):
-                    return float(self.forward(*map(np.float64, xs)))
+            return self._on_numbers(xs)
         if _quiet.on:
             return self.forward(*xs)
         with np.errstate(all="ignore"):
@@ -287,6 +287,14 @@ class Op:
         arrays = [np.asarray(x, dtype=object) for x in xs]
         return self.sympy(library, *arrays, **self.params) if callable(self.sympy) else self.forward(*arrays)
 
+    def _on_numbers(self, xs: tuple[Any, ...]) -> Any:
+        """The value on plain numbers by the scalar form; nan and inf are NumPy's to give."""
+        try:
+            return self.scalar(*xs)  # type: ignore[misc]
+        except ARITHMETIC:
+            with np.errstate(all="ignore"):
+                return float(self.forward(*map(np.float64, xs)))
+
     def static_params(self, values: tuple[Any, ...], *, named: bool = False) -> dict[str, Any]:
         """Static parameters that were given by position, as a mapping; a TypeError when there are too many.
 
@@ -301,6 +309,12 @@ class Op:
 
     def __call__(self, *xs: Any, **params: Any) -> Any:
         """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
+        if self.scalar is not None and not params and not self.statics:
+            for x in xs:
+                if type(x) not in PLAIN:
+                    break
+            else:  # rules on numbers come here most
+                return self._on_numbers(xs)
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]

@@ -91,6 +91,10 @@ class Expressions:
                         stack.append(Waiting(level, op, k))
                     k += 1
                     break
+                if word == ")":
+                    self.close(word)
+                    k += 1
+                    continue
                 if word == "\n" and self.brackets:
                     k += 1
                     continue
@@ -312,7 +316,13 @@ class Expressions:
         """Read a closing bracket: its group, list, index or call becomes an operand. Never is an operand wanted."""
         k = self.k
         bracket = self.innermost(k)
-        kind = bracket.kind
+        kind, depth, begins = bracket.kind, bracket.depth, self.begins
+        if kind == "group" and word == ")" and len(self.operands) == depth + 1:  # the commonest case
+            self.stack.pop()
+            self.brackets -= 1
+            self.k = k + 1
+            begins[-1] = bracket.start
+            return False
         if (word == ")") != (kind == "group" or kind == "call"):
             refusals.wrong_bracket(self, bracket, k)
         if kind == "index" or bracket.pending is not None or bracket.params:
@@ -320,17 +330,13 @@ class Expressions:
         self.stack.pop()
         self.brackets -= 1
         self.k = k + 1
-        begins = self.begins
-        args = tuple(self.operands[bracket.depth :])
-        if kind == "group" and len(args) == 1:
-            begins[-1] = bracket.start
-            return False
+        args = tuple(self.operands[depth:])
         span = (bracket.start, self.k)
         if kind == "index":
             node = self.graph.append(index.bind(key=tuple(bracket.parts)), (self.operands.pop(),), span)
             begins.pop()
         else:
-            del self.operands[bracket.depth :], begins[bracket.depth :]
+            del self.operands[depth:], begins[depth:]
             node = self.graph.append(array, args, span) if bracket.kind != "call" else calls.call(self, bracket, args)
         if bracket.power is not None:
             word = self.words[bracket.power]

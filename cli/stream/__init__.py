@@ -1,0 +1,1 @@
+"""`chainrule batch` inside: bytes to blocks, blocks to records, records to results, results in order to a file."""

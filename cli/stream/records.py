@@ -1,0 +1,280 @@
+"""A block to records: each line's program, its own values, and what is wrong with the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrule import ChainruleError, Span, parse_value
+from chainrule.graph import Value
+from chainrule.syntax.characters import canonical_name, is_name
+
+from .blocks import DELIMITERS, Block, cut
+
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # as results spell them
+NOTHING: Mapping[str, Any] = {}
+
+
+class Record:
+    """What one line asks for.
+
+    line       its number in the file
+    id         the one given, else the line's number counted through all files
+    at         its own values, each of which must be an input's
+    cells      of a table the texts that may be values: read when the program is known, which may not need them all
+    extra      keys that are passed through to the result
+    error      what is wrong with the line, None where it can be tried
+    """
+
+    __slots__ = ("at", "cells", "cotangent", "error", "expression", "extra", "id", "line", "wrt")
+
+    def __init__(self, line: int, id_: Any, expression: str | None = None) -> None:
+        self.line = line
+        self.id = id_
+        self.expression = expression
+        self.at: Mapping[str, Value] = NOTHING
+        self.cells: Mapping[str, str] = NOTHING
+        self.wrt: list[str] | None = None
+        self.cotangent: Value | None = None
+        self.extra: Mapping[str, Any] = NOTHING
+        self.error: ChainruleError | None = None
+
+
+def records(block: Block, limit: int, seed: int | None) -> Iterator[Record]:
+    """The records of a block in order. Blank lines are none; nor are, but for CSV, those that start with `#`.
+
+    Without a `seed` no value is read: reading one evaluates a constant expression.
+    """
+    shift = block.id - block.line
+    if block.too_long:
+        record = Record(block.line, block.id)
+        record.error = _too_long(limit)
+        yield record
+    elif block.format in DELIMITERS:
+        yield from _rows(block, limit, seed)
+    else:
+        for line, text in _lines(block):
+            record = Record(line, line + shift)
+            try:
+                if isinstance(text, UnicodeDecodeError):
+                    raise _not_utf8(text)
+                if len(block.data) > limit and len(text.encode()) > limit:
+                    raise _too_long(limit)
+                if block.format == "text":
+                    record.expression = text
+                else:
+                    _read_object(record, text, seed)
+            except ChainruleError as error:
+                record.error = error
+            yield record
+
+
+def record_lines(block: Block) -> list[int]:
+    """The numbers of the lines on which the block's records start."""
+    if block.too_long:
+        return [block.line]
+    return [line for line, _ in (table_rows if block.format in DELIMITERS else _lines)(block)]
+
+
+def single_records(block: Block) -> list[Block]:
+    """The block's records as blocks of their own."""
+    return [block] if block.too_long else cut(block, record_lines(block))
+
+
+def _lines(block: Block) -> Iterator[tuple[int, str | UnicodeDecodeError]]:
+    """The lines that are records, with their numbers."""
+    try:
+        lines: list[Any] = block.data.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = [_decoded(line) for line in block.data.split(b"\n")]
+    for number, line in enumerate(lines, block.line):
+        if type(line) is str:
+            line = line.rstrip()
+            start = line.lstrip()
+            if not start or start[0] == "#":
+                continue
+        yield number, line
+
+
+def _decoded(line: bytes) -> str | UnicodeDecodeError:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        return error
+
+
+def _too_long(limit: int) -> ChainruleError:
+    return ChainruleError("limit", f"the line is longer than {limit:,} bytes", hint="--max-line sets the limit")
+
+
+def _not_utf8(error: UnicodeDecodeError) -> ChainruleError:
+    return ChainruleError("format", f"the line is not UTF-8 text (byte {error.start + 1})", hint="save it as UTF-8")
+
+
+# --- JSON lines -------------------------------------------------------------------------------------------------------
+
+
+def _read_object(record: Record, text: str, seed: int | None) -> None:
+    """Read a line of JSON into the record. Raises `ChainruleError`."""
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as error:
+        span = Span(error.pos, error.pos + 1)
+        raise ChainruleError("format", f"no valid JSON: {error.msg}", spans=[span], source=text) from error
+    except (ValueError, RecursionError) as error:
+        raise ChainruleError("format", f"no JSON that can be read: {error}") from error
+    if not isinstance(given, dict):
+        hint = 'write {"expression": "x^2", "at": {"x": 3}}'
+        raise ChainruleError("format", "the line is no JSON object", hint=hint)
+    if (id_ := given.pop("id", None)) is not None:
+        record.id = id_
+    expression = given.pop("expression", None)
+    at, wrt, cotangent = given.pop("at", None), given.pop("wrt", None), given.pop("cotangent", None)
+    record.extra = given
+    if expression is not None and not isinstance(expression, str):
+        raise ChainruleError("format", "expression is no text", hint='write "expression": "x^2"')
+    record.expression = expression
+    if seed is None:
+        return
+    if at is not None:
+        if not isinstance(at, dict):
+            raise ChainruleError("format", "at is no object", hint='write "at": {"x": 3}')
+        record.at = {
+            _name(name): value if type(value) is float else _value(value, seed, name) for name, value in at.items()
+        }
+        if len(record.at) < len(at):
+            raise ChainruleError("name", "at gives one name twice")
+    if wrt is not None:
+        names = wrt.split(",") if isinstance(wrt, str) else wrt
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ChainruleError("format", "wrt is no list of names", hint='write "wrt": ["x", "w"]')
+        record.wrt = [_name(name) for name in names]
+    if cotangent is not None:
+        record.cotangent = _value(cotangent, seed, "cotangent")
+
+
+def _name(name: str) -> str:
+    if name.isascii() and name.isidentifier():
+        return name
+    name = canonical_name(name.strip())
+    if not is_name(name):
+        raise ChainruleError("name", f"{name!r} is no name of an input")
+    return name
+
+
+def _value(given: Any, seed: int, name: str) -> Value:
+    """A value as JSON gives it: a number, nested lists of numbers, or a constant expression as text."""
+    if isinstance(given, str):
+        return NOT_FINITE[given] if given in NOT_FINITE else parse_value(given, seed=seed, name=name)
+    try:
+        if type(given) is int:
+            return float(given)
+        if isinstance(given, list):
+            array = np.asarray(given)
+            if array.dtype.kind not in "if" and array.size:
+                array = np.asarray([float(v) for v in _leaves(given)]).reshape(array.shape)
+            return array.astype(float)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        message = f"the value of {name} is no number and no array of numbers"
+        if isinstance(error, OverflowError):
+            message = f"the value of {name} is larger than the largest number, about 1.8e308"
+        raise ChainruleError("value", message) from error
+    if given is None:
+        raise ChainruleError("missing", f"{name} has no value", hint="null is none")
+    raise ChainruleError("value", f"the value of {name} is no number and no array of numbers")
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    """The numbers of nested lists, with the words for those that are not finite."""
+    for part in given:
+        if isinstance(part, list):
+            yield from _leaves(part)
+        elif isinstance(part, bool) or part is None or (isinstance(part, str) and part not in NOT_FINITE):
+            raise TypeError
+        else:
+            yield part
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def _rows(block: Block, limit: int, seed: int | None) -> Iterator[Record]:
+    """The rows of a block of a CSV file as records."""
+    shift = block.id - block.line
+    places = [(canonical_name(name), i) for i, name in enumerate(block.header)]
+    special = {name: i for name, i in places if name in ("id", "expression", "wrt", "cotangent")}
+    values = [(name, i) for name, i in places if name not in special and is_name(name)]
+    for line, row in table_rows(block):
+        record = Record(line, line + shift)
+        try:
+            if isinstance(row, ChainruleError):
+                raise row
+            if len(block.data) > limit and sum(len(cell.encode()) + 1 for cell in row) > limit:
+                raise _too_long(limit)
+            if len(row) != len(block.header):
+                message = f"the row has {len(row)} cells, the header {len(block.header)}"
+                raise ChainruleError("format", message)
+            given = {name: row[i] for name, i in special.items() if row[i]}
+            record.id = given.get("id", record.id)
+            record.expression = given.get("expression")
+            if seed is not None:
+                if "wrt" in given:
+                    record.wrt = [_name(name) for name in given["wrt"].split(",")]
+                if "cotangent" in given:
+                    record.cotangent = parse_value(given["cotangent"], seed=seed, name="cotangent")
+                record.cells = {name: row[i] for name, i in values if row[i] and not row[i].isspace()}
+        except ChainruleError as error:
+            record.error = error
+        yield record
+
+
+def table_rows(block: Block) -> Iterator[tuple[int, list[str] | ChainruleError]]:
+    """The rows of a block of a CSV file, with the numbers of the lines on which they start."""
+    try:
+        text = block.data.decode()
+    except UnicodeDecodeError:
+        for number, line in enumerate(block.data.split(b"\n"), block.line):
+            found = _decoded(line)
+            if isinstance(found, UnicodeDecodeError):
+                yield number, _not_utf8(found)
+            elif found.strip():
+                yield from _parsed(found, number, block)
+        return
+    yield from _parsed(text, block.line, block)
+
+
+def _parsed(text: str, first: int, block: Block) -> Iterator[tuple[int, list[str] | ChainruleError]]:
+    """Rows as the csv module reads them; after an error it goes on in the next line."""
+    lines = io.StringIO(text, newline="").readlines()
+    done = 0
+    while done < len(lines):
+        reader = csv.reader(lines[done:], delimiter=DELIMITERS[block.format], strict=True)
+        before = 0
+        try:
+            for row in reader:
+                if row and (len(row) > 1 or row[0].strip()):
+                    yield first + done + before, row
+                before = reader.line_num
+            return
+        except csv.Error as error:
+            yield first + done + before, ChainruleError("format", f"no row of a table: {error}")
+            done += before + 1
+
+
+def cell_value(text: str, seed: int, name: str) -> Value:
+    """A cell's value: a number, or a constant expression. Raises `ChainruleError`."""
+    try:
+        if "_" not in text:
+            return float(text)
+    except ValueError:
+        pass
+    try:
+        return parse_value(text, seed=seed, name=name)
+    except ChainruleError as error:
+        raise ChainruleError(error.kind, f"{text!r} in column {name}: {error.message}", hint=error.hint) from error

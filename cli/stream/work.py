@@ -1,0 +1,318 @@
+"""A block's records evaluated and rendered: a pure function of the block, wherever it runs.
+
+A line that asks for the same program as the line before it is evaluated with its neighbours as arrays, every operation
+once for all of them. Whether a line is one of these does not depend on where blocks begin, so neither do the results.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from chainrule import ChainruleError, Program, parse
+from chainrule.evaluate import chosen_inputs, missing_error
+from chainrule.graph import Value
+from chainrule.ops import CALLS, CONSTANTS
+
+from ..options import refuse_unknown
+from ..report.records import error_record, result_record
+from .blocks import Block
+from .limits import limited
+from .records import Record, cell_value, records
+from .render import renderer
+from .rows import Rows
+from .settings import Columns, Settings
+
+MOST_PROGRAMS = 100  # kept parsed
+TOGETHER = 32  # records that are parsed, then evaluated, then rendered
+SYMPY_SECONDS = 10.0  # SymPy's time for a line
+SPECIAL = frozenset({*CONSTANTS, *CALLS})  # names whose meaning depends on whether a value is given
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Done:
+    """A block's output: a text for each record. `failed` are the places of error records, `differing` counts checks."""
+
+    texts: list[str]
+    failed: list[int] = field(default_factory=list)
+    differing: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Done) -> None:
+        """Take in the results of the lines that follow."""
+        self.failed += [len(self.texts) + i for i in other.failed]
+        self.texts += other.texts
+        self.differing += other.differing
+        self.seconds += other.seconds
+
+    def up_to_failure(self) -> Done:
+        """The results up to the first line that failed."""
+        last = self.failed[0]
+        return replace(self, texts=self.texts[: last + 1], failed=[last])
+
+
+class Worker:
+    """Evaluates blocks under fixed settings. Parsed programs are kept, which changes no result."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.renderer = renderer(settings)
+        self.errors = renderer(Settings()) if settings.separate else self.renderer
+        self.programs: dict[Any, Program | None] = {}
+        self.common = frozenset((*settings.at, *(settings.wrt or ()), *settings.no_grad)) & SPECIAL
+
+    def run(self, block: Block) -> Done:
+        """Evaluate a block. Every record has one text in the result."""
+        start, collecting = time.perf_counter(), gc.isenabled()
+        gc.disable()  # graphs have no cycles
+        try:
+            done = self._run(block)
+        finally:
+            if collecting:
+                gc.enable()
+        done.seconds = time.perf_counter() - start
+        return done
+
+    def _run(self, block: Block) -> Done:
+        settings, done = self.settings, Done([])
+        singles = Singles(self, block, done)
+        rows = Rows(self, singles, done)
+        last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
+        before = self.model(last[0]) if last else None
+        for record in records(block, settings.limit, settings.seed):
+            model = self.model(record)
+            added = False
+            if model is not None and (model == before or settings.expression is not None):
+                singles.flush()
+                added = rows.add(record, model)
+            if not added:
+                rows.flush()
+                singles.add(record)
+            before = model
+        rows.flush()
+        singles.flush()
+        return done
+
+    def model(self, record: Record) -> str | None:
+        """The program that a record asks for, without its bar, where it may be evaluated together with others."""
+        if (
+            record.error is not None
+            or not self.settings.quick
+            or record.wrt is not None
+            or record.cotangent is not None
+        ):
+            return None
+        if self.settings.expression is not None:
+            return self.settings.expression
+        text = record.expression
+        return None if text is None or "#" in text else text.partition("|")[0]
+
+    def attempt(self, step: Callable[..., T], *given: Any) -> T | ChainruleError:
+        """A step's result, or the error that it ends with: a line must never stop the others."""
+        try:
+            with limited(self.settings.timeout):
+                return step(*given)
+        except ChainruleError as error:
+            return error
+        except MemoryError:
+            return ChainruleError("limit", "the memory does not suffice")
+        except RecursionError:
+            return ChainruleError("limit", "nested too deeply")
+        except Exception as error:
+            return ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
+
+    def parsed(self, record: Record) -> Program:
+        """The program of a record. Raises `ChainruleError`."""
+        if record.error is not None:
+            raise record.error
+        text = record.expression if self.settings.expression is None else self.settings.expression
+        if text is None:
+            raise ChainruleError("format", "the line has no expression", hint='"expression" holds it, or --expression')
+        return self.program(text, record.at or record.cells, record.wrt)
+
+    def evaluated(self, record: Record, program: Program, done: Done) -> dict[str, Any]:
+        """The result of a record as an object. Raises `ChainruleError`."""
+        settings = self.settings
+        values = self.values(program, record)
+        wrt, no_grad = self.inputs(program, record.wrt)
+        if settings.quick:
+            chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
+            value, gradients = program.value_and_grad(values, chosen, record.cotangent)
+            self.check_size(value, gradients)
+            text = record.expression if settings.expression is None else settings.expression
+            made = result_record(record.id, str(text).strip(), program.output_name, value, gradients)
+        else:
+            made = self._analysed(program, values, wrt, no_grad, record, done)
+        if record.extra:
+            made |= {key: given for key, given in record.extra.items() if key not in made}
+        return made
+
+    def error_record(self, record: Record, error: ChainruleError, file: str | None) -> dict[str, Any]:
+        """The error record of a line."""
+        text = record.expression if self.settings.expression is None else self.settings.expression
+        return error_record(record.id, text, error, record.line, file)
+
+    def check_size(self, value: Value, gradients: Mapping[str, Value]) -> None:
+        """Refuse a result of too many numbers."""
+        if gradients and all(type(v) is float for v in gradients.values()) and type(value) is float:
+            return
+        size = np.size(value) + sum(map(np.size, gradients.values()))
+        if size > self.settings.elements:
+            message = f"the result has {size:,} numbers; the limit is {self.settings.elements:,}"
+            raise ChainruleError("limit", message, hint="--max-numbers sets the limit")
+
+    def program(self, text: str, at: Iterable[str], wrt: Iterable[str] | None = None) -> Program:
+        """A program, in which values for `at` are given. Raises `ChainruleError`."""
+        names = self.special(at)
+        if wrt is not None:
+            names |= SPECIAL.intersection(wrt)
+        key = (text, names)
+        program = self.programs.get(key)
+        if program is None:
+            program = parse(text, names=names, seed=self.settings.seed)
+            self.programs[key] = program if key in self.programs else None  # kept when it is seen a second time
+            if len(self.programs) > MOST_PROGRAMS:
+                self.programs.clear()
+        return program
+
+    def special(self, at: Iterable[str]) -> frozenset[str]:
+        """The names of functions and constants for which a value is given."""
+        return self.common.union(SPECIAL.intersection(at))
+
+    def values(self, program: Program, record: Record) -> Mapping[str, Value]:
+        """The line's values: its own, then its bar's, then those common to all lines. Raises `ChainruleError`."""
+        settings, own = self.settings, record.at
+        if own:
+            inputs = program.inputs
+            for name in own:
+                if name not in inputs:
+                    refuse_unknown(program, name)
+        if cells := record.cells:
+            own = {name: cell_value(cells[name], settings.seed, name) for name in program.inputs if name in cells}
+        if not settings.at:
+            return own
+        own_bar = program.at if settings.expression is None else {}
+        return {**{name: value for name, value in settings.at.items() if name not in own_bar}, **own}
+
+    def inputs(self, program: Program, own: list[str] | None) -> tuple[list[str] | None, list[str]]:
+        """The inputs to differentiate by (None for all) and those that require no gradient.
+
+        A line's `own` must exist; of the common ones those count that the program has.
+        """
+        settings = self.settings
+        if settings.wrt is None and not settings.no_grad:
+            return own, []
+        has = program.inputs
+        common = None if settings.wrt is None else [name for name in settings.wrt if name in has]
+        return common if own is None else own, [name for name in settings.no_grad if name in has]
+
+    def _analysed(
+        self,
+        program: Program,
+        values: Mapping[str, Value],
+        wrt: list[str] | None,
+        no_grad: list[str],
+        record: Record,
+        done: Done,
+    ) -> dict[str, Any]:
+        """The result with what `grad` knows besides: nodes, further derivatives, formulas, SymPy's check."""
+        from chainrule.analysis import analyse
+        from chainrule.crosscheck import check
+
+        from ..report.gradients import record as full_record
+
+        settings = self.settings
+        if not settings.symbolic and (missing := program.missing(values)):
+            raise missing_error(program, missing)
+        analysis = analyse(
+            program, values, wrt=wrt, no_grad=no_grad, cotangent=record.cotangent, kind=settings.kind,
+            order=settings.order,
+        )  # fmt: skip
+        self.check_size(analysis.value if analysis.value is not None else 0.0, analysis.gradients)
+        checks = None
+        if (settings.symbolic or settings.check) and analysis.wrt:
+            checks = check(analysis, min(SYMPY_SECONDS, settings.timeout or SYMPY_SECONDS))
+        made = full_record(analysis, checks)
+        made["id"] = record.id
+        if not settings.nodes:
+            del made["nodes"]
+        if not settings.check:
+            made.pop("check", None)
+        done.differing += any(c.verdict == "differs" for c in checks or ())
+        return made
+
+
+class Singles:
+    """Records that are evaluated one by one, a few at a time: each step for all of them, which keeps its code warm."""
+
+    def __init__(self, worker: Worker, block: Block, done: Done) -> None:
+        self.worker = worker
+        self.file = block.file
+        self.done = done
+        self.records: list[Record] = []
+
+    def add(self, record: Record) -> None:
+        """Take a record in."""
+        self.records.append(record)
+        if len(self.records) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Evaluate what has been gathered."""
+        if not self.records:
+            return
+        worker, done, attempt = self.worker, self.done, self.worker.attempt
+        gathered, self.records = self.records, []
+        found: list[Any] = [attempt(worker.parsed, record) for record in gathered]
+        for i, program in enumerate(found):
+            if isinstance(program, Program):
+                found[i] = attempt(worker.evaluated, gathered[i], program, done)
+        for record, made in zip(gathered, found, strict=True):
+            text = attempt(worker.renderer.result, made) if type(made) is dict else made
+            if isinstance(text, ChainruleError):
+                done.failed.append(len(done.texts))
+                text = worker.errors.error(worker.error_record(record, text, self.file))
+            done.texts.append(text)
+
+
+def died(settings: Settings, block: Block) -> Done:
+    """The error record of the one line of a block over which a process died."""
+    record = next(records(block, settings.limit, None))
+    hint = "it may need more memory than there is"
+    error = ChainruleError("crash", "the process that evaluated this line died", hint=hint)
+    worker = Worker(settings)
+    return Done([worker.errors.error(worker.error_record(record, error, block.file))], [0])
+
+
+def columns(settings: Settings, program: Program | None, first: Block | None) -> Columns | None:
+    """The elements of inputs that have a column each in rows of cells; None where lines differ too much for that.
+
+    The first record decides on shapes; without one, or where it fails, what the program says after its bar.
+    """
+    if program is None and settings.wrt is None:
+        return None
+    worker, shapes = Worker(settings), dict(program.shapes) if program is not None else {}
+    record = next(records(first, settings.limit, settings.seed), None) if first is not None else None
+    text = settings.expression or (record.expression if record is not None else None)
+    if record is not None and record.error is None and text is not None:
+        try:
+            own = worker.program(text, record.at or record.cells, record.wrt)
+            values = {**own.at, **worker.values(own, record)}
+        except ChainruleError:
+            own, values = Program(), {}
+        for name in own.inputs:
+            args = own.nodes[own.names[name]].args
+            value = values.get(name, own.constant_value(args[0]) if args else 0.0)
+            shapes[name] = np.shape(value)
+    names = settings.wrt
+    if names is None and program is not None:
+        has = program.inputs
+        names = tuple(chosen_inputs(program, None, [name for name in settings.no_grad if name in has]))
+    return tuple((name, index) for name in names or () for index in np.ndindex(shapes.get(name, ())))
