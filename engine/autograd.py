@@ -34,7 +34,7 @@ class Function:
         "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "raw", "retain", "versions", "xs",
     )  # fmt: skip
 
-    def __init__(self, op: Op, xs: tuple[Any, ...], raw: Sequence[Any], edges: Sequence[Edge], output: Any) -> None:
+    def __init__(self, op: Op, xs: tuple[Any, ...], raw: tuple[Any, ...], edges: tuple[Edge, ...], output: Any) -> None:
         self.op = op
         self.xs: tuple[Any, ...] | None = xs  # the inputs, Tensors among them; None once they were let go
         self.raw = raw  # their values

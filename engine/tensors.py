@@ -207,7 +207,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             edges = [edge if flows[min(n, len(flows) - 1)] else None for n, edge in enumerate(edges)]
         if not any(edges) or not grad_mode.enabled:
             return Tensor(y)
-        function = Function(op, xs, raw, edges, y)
+        function = Function(op, xs, tuple(raw), tuple(edges), y)
         if anomaly.enabled:
             note_origin(function)
         if shared:
