@@ -1,41 +1,271 @@
-"""Rules run on nodes: a derivative is again a graph, which can be printed, run and differentiated."""
+"""Derivatives as graphs: the table's rules run on nodes, so that a derivative can be printed, run and differentiated.
+
+This is reverse accumulation as in `evaluate`, on terms in the place of numbers: the tape is read from the output to
+the front, each rule appends the cotangents of a node's inputs, and what has arrived at an input is its gradient. The
+time is linear in the nodes, and nothing recurses.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count, product
 from typing import Any
 
-from .graph import INPUT, Graph
-from .ops import Op, Traced
-from .ops.arithmetic import mul, neg
-from .ops.arrays import sum_like
-from .ops.base import chain_product
+import numpy as np
+
+from .building import Builder, GraphTerm, Shape
+from .errors import ChainruleError
+from .evaluate import checked_names, start_cotangent
+from .graph import INPUT, LEAF, Graph
+from .higher import Derivative, elements
+from .ops import Op
+from .ops.arithmetic import identity, neg
+from .ops.arrays import index
+from .ops.base import quietly
 from .printing import expression_text
 
+MOST_PIECES = 2000  # of a program's text that says shared expressions again wherever they are used
+MOST_DERIVATIVES = 4096  # of a Jacobian or Hessian
 
-class GraphTerm(Traced):
-    """A node of a graph under construction. Trivial sums and products are not built: 0 + x, 1·x, x/1."""
 
-    __slots__ = ("graph", "ndim", "place")
+def gradient(graph: Graph, wrt: Iterable[str] | None = None, shapes: Mapping[str, Shape] | None = None) -> Graph:
+    """The program with a further statement for each gradient, `dy_dx = …`; the last is its output.
 
-    def __init__(self, graph: Graph, place: int, ndim: int = 0) -> None:
-        self.graph = graph
-        self.place = place
-        self.ndim = ndim
+    `wrt` names the inputs (default: all that are not `const`). `shapes` are those of inputs that are arrays, besides
+    what stands after the program's bar. Each gradient has its input's shape. Raises `ChainruleError`.
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
-        """Append `op` to the graph."""
-        if op in (mul, chain_product) and 1 in (kept := [x for x in xs if not isinstance(x, GraphTerm)]):
-            return next(x for x in xs if isinstance(x, GraphTerm)) if len(kept) == 1 else 1
-        if op is sum_like:
-            return xs[0]  # of one shape here
-        op = mul if op is chain_product else op
-        places = tuple(x.place if isinstance(x, GraphTerm) else self.number(x) for x in xs)
-        return GraphTerm(self.graph, self.graph.append(op, places), self.ndim)
+    >>> from chainrule import parse
+    >>> print(gradient(parse("y = x^2*w")))
+    y = x^2*w; dy_dx = 2*x*w; dy_dw = x^2
+    """
+    return Derivation(graph, shapes).gradient(wrt).program()
 
-    def number(self, value: Any) -> int:
-        """The node of a number; a negative one is the negative of a number, as in a text."""
-        place = self.graph.number(abs(float(value)))
-        return place if value >= 0 else self.graph.append(neg, (place,))
+
+@dataclass
+class Derived:
+    """A program's derivatives, as nodes of one graph that begins with the program's own nodes.
+
+    `shapes` are those of the nodes; `found` gives each derivative and its place. The index () of an input that is an
+    array stands for the whole of it.
+    """
+
+    graph: Graph
+    shapes: list[Shape]
+    found: list[tuple[Derivative, int]] = field(default_factory=list)
+
+    def program(self) -> Graph:
+        """The program with a statement for each derivative; the last is its output."""
+        graph = self.graph
+        output = graph.output_name
+        if graph.nodes[graph.output].name is None:
+            graph.give_name(output, graph.output)
+        for derivative, place in self.found:
+            wanted = statement_name(output, derivative)
+            name = next(n for n in chain([wanted], (f"{wanted}_{i}" for i in count(1))) if n not in graph.names)
+            graph.output = graph.append(identity, (place,))
+            self.shapes.append(self.shapes[place])
+            graph.give_name(name, graph.output)
+        graph.last = graph.output
+        name_shared(graph, MOST_PIECES)
+        return graph
+
+
+def name_shared(graph: Graph, limit: int = 0) -> None:
+    """Name the expressions that are used more than once v1, v2, …, if the program's text has more than `limit` pieces.
+
+    Statements already named stay as they are; what is as short as a name gets none.
+    """
+    needed = [False] * len(graph.nodes)
+    for i in graph.names.values():
+        needed[i] = True
+    uses = [0] * len(graph.nodes)
+    for i in range(len(graph.nodes) - 1, -1, -1):
+        if needed[i]:
+            for j in graph.nodes[i].args:
+                needed[j] = True
+                uses[j] += 1
+    sizes: list[int] = []
+    total = 0
+    for i, node in enumerate(graph.nodes):
+        size = min(1 + sum(1 if graph.nodes[j].name else sizes[j] for j in node.args), limit + 1)
+        sizes.append(size)
+        total += size if node.name is not None and needed[i] else 0
+    if total <= limit:
+        return
+    free = (name for name in (f"v{n}" for n in count(1)) if name not in graph.names)
+    for i, node in enumerate(graph.nodes):
+        if uses[i] > 1 and node.name is None and not node.constant and node.op is not neg:
+            graph.give_name(next(free), i)
+
+
+def statement_name(output: str, derivative: Derivative) -> str:
+    """A name for a derivative's statement: dy_dx, d2y_dx2, d2y_dx_dw, dy_dx_0 for an element."""
+
+    def spelled(name: str, index: tuple[int, ...]) -> str:
+        return "_".join([name, *map(str, index)])
+
+    order = len(derivative.by)
+    runs: list[list[Any]] = []
+    for element in derivative.by:
+        if runs and runs[-1][0] == element:
+            runs[-1][1] += 1
+        else:
+            runs.append([element, 1])
+    below = [f"d{spelled(*element)}{n if n > 1 else ''}" for element, n in runs]
+    return "_".join([f"d{order if order > 1 else ''}{spelled(output, derivative.of or ())}", *below])
+
+
+class Derivation:
+    """A program copied into a graph under construction, and its derivatives appended to it."""
+
+    def __init__(self, graph: Graph, shapes: Mapping[str, Shape] | None = None) -> None:
+        self.source = graph
+        self.builder = Builder()
+        known = {**graph.shapes, **{name: np.shape(value) for name, value in graph.at.items()}, **(shapes or {})}
+        self.output = self._copy(known)
+        made = self.builder.graph
+        made.output = self.output
+        made.shapes, made.at, made.seed = dict(known), dict(graph.at), graph.seed
+
+    def _copy(self, shapes: Mapping[str, Shape]) -> int:
+        """Copy what the output needs, and the inputs; equal expressions become one."""
+        graph, b = self.source, self.builder
+        needed = graph.needed()
+        inputs = {graph.names[name] for name in graph.inputs}
+        places: dict[int, int] = {}
+        for i, node in enumerate(graph.nodes):
+            if not (needed[i] or i in inputs):
+                continue
+            args = tuple(places[j] for j in node.args)
+            if node.value is not None:
+                places[i] = b.number(node.value)
+            elif node.is_leaf:
+                assert node.name is not None
+                shape = shapes.get(node.name, b.shapes[args[0]] if args else ())
+                places[i] = b.leaf(node.name, node.op, args, shape)
+                b.graph.nodes[places[i]].frozen = node.frozen
+            else:
+                places[i] = b.node(node.op, args, lambda *xs, i=i: graph.apply(i, xs))
+                if node.name is not None:
+                    places[i] = b.name(node.name, places[i])
+        return places[graph.output]
+
+    # --- what is derived ----------------------------------------------------------------------------------------------
+
+    def gradient(self, wrt: Iterable[str] | None = None) -> Derived:
+        """The gradient of the output for each input."""
+        names = self._names(wrt)
+        start_cotangent(self.source, np.broadcast_to(0.0, self.builder.shapes[self.output]), None)  # a scalar?
+        places = self._gradients(self.output, names)
+        return self._derived([(Derivative(((name, ()),)), place) for name, place in zip(names, places, strict=True)])
+
+    def pure(self, wrt: Iterable[str] | None, order: int) -> Derived:
+        """The derivatives of an order by each scalar input alone: dⁿy/dxⁿ."""
+        found = []
+        for name in self._names(wrt):
+            if self._shape(name):
+                raise ChainruleError("grad", f"--order asks for scalars; {name} is an array", hint="ask for --hessian")
+            place = self._scalar_output("--order")
+            for _ in range(order):
+                place = self._gradients(place, [name])[0]
+            found.append((Derivative(((name, ()),) * order), place))
+        return self._derived(found)
+
+    def hessian(self, wrt: Iterable[str] | None = None) -> Derived:
+        """All second derivatives, row by row: rows and columns are the elements of the inputs."""
+        names = self._names(wrt)
+        size = sum(int(np.prod(self._shape(name))) for name in names)
+        self._check_size(size * size)
+        first = self._gradients(self._scalar_output("--hessian"), names)
+        found = []
+        for name, whole in zip(names, first, strict=True):
+            for row in elements(name, self._shape(name)):
+                second = self._gradients(self._element(whole, row[1]), names)
+                for other, block in zip(names, second, strict=True):
+                    for column in elements(other, self._shape(other)):
+                        found.append((Derivative((row, column)), self._element(block, column[1])))
+        return self._derived(found)
+
+    def jacobian(self, wrt: Iterable[str] | None = None) -> Derived:
+        """The derivatives of every element of the output by every element of the inputs."""
+        names = self._names(wrt)
+        shape = self.builder.shapes[self.output]
+        self._check_size(int(np.prod(shape)) * sum(int(np.prod(self._shape(name))) for name in names))
+        found = []
+        for place in product(*map(range, shape)):
+            rows = self._gradients(self._element(self.output, place), names)
+            for name, row in zip(names, rows, strict=True):
+                for element in elements(name, self._shape(name)):
+                    found.append((Derivative((element,), place), self._element(row, element[1])))
+        return self._derived(found)
+
+    def _derived(self, found: list[tuple[Derivative, int]]) -> Derived:
+        return Derived(self.builder.graph, self.builder.shapes, found)
+
+    def _names(self, wrt: Iterable[str] | None) -> list[str]:
+        if wrt is not None:
+            return checked_names(self.source, wrt)
+        graph = self.source
+        return [name for name in graph.inputs if not graph.nodes[graph.names[name]].frozen]
+
+    def _shape(self, name: str) -> Shape:
+        return self.builder.shapes[self.builder.graph.names[name]]
+
+    def _scalar_output(self, what: str) -> int:
+        if self.builder.shapes[self.output]:
+            raise ChainruleError(
+                "grad", f"{what} needs a scalar output", hint="make it a scalar with sum(…), or ask for --jacobian"
+            )
+        return self.output
+
+    def _check_size(self, size: int) -> None:
+        if size > MOST_DERIVATIVES:
+            raise ChainruleError("limit", f"that is {size:,} derivatives; the limit is {MOST_DERIVATIVES:,}")
+
+    def _element(self, place: int, key: tuple[int, ...]) -> int:
+        return self.builder.simplified(index.bind(key=key), (place,)) if key else place
+
+    # --- reverse accumulation -----------------------------------------------------------------------------------------
+
+    def _gradients(self, output: int, names: Sequence[str]) -> list[int]:
+        """The nodes of a scalar node's gradients."""
+        b = self.builder
+        inputs = [b.graph.names[name] for name in names]
+        with quietly():
+            adjoints = self._accumulate(output, set(inputs))
+        found = []
+        for place in inputs:
+            adjoint = adjoints.get(place, 0.0)
+            term = adjoint if isinstance(adjoint, GraphTerm) else b.constant(adjoint)
+            if b.shapes[term.place] != b.shapes[place]:
+                term = b.spread(term, b.term(place))
+            found.append(b.spread_out(term))
+        return found
+
+    def _accumulate(self, output: int, inputs: set[int]) -> dict[int, Any]:
+        """The adjoint of every node between the output and the inputs."""
+        b, nodes = self.builder, self.builder.graph.nodes
+        reached = [False] * (output + 1)  # by an input
+        for i in range(output + 1):
+            node = nodes[i]
+            reached[i] = i in inputs or (node.op is not LEAF and any(reached[j] for j in node.args))
+        start = b.term(output)
+        adjoints: dict[int, Any] = {output: b.spread(b.constant(1.0), start) if start.shape else 1.0}
+        for i in range(output, -1, -1):
+            node = nodes[i]
+            if not reached[i] or i in inputs or i not in adjoints:
+                continue
+            g, y, xs = adjoints.pop(i), b.term(i), [b.operand(j) for j in node.args]
+            for n, j in enumerate(node.args):
+                vjp = node.op.vjp(n) if reached[j] else None
+                if vjp is None:
+                    continue
+                c = vjp(g, y, *xs)
+                if np.shape(c) != b.shapes[j]:
+                    c = b.sum_down(c, xs[n])
+                adjoints[j] = adjoints[j] + c if j in adjoints else c
+        return adjoints
 
 
 def rule_text(op: Op, i: int) -> str | None:
@@ -46,16 +276,11 @@ def rule_text(op: Op, i: int) -> str | None:
     vjp = op.vjp(i)
     if vjp is None:
         return None
-    graph = Graph()
-    names = [*op.inputs] if not op.variadic else ["x"]
-
-    def term(name: str) -> GraphTerm:
-        place = graph.append(INPUT, ())
-        graph.give_name(name, place)
-        return GraphTerm(graph, place, 0 if op.elementwise else 2)
-
-    xs = [term(name) for name in names]
+    b = Builder()
+    shape = () if op.elementwise else (2, 2)
+    xs = [b.term(b.leaf(name, INPUT, (), shape)) for name in ([*op.inputs] if not op.variadic else ["x"])]
+    g = 1 if op.elementwise else b.term(b.leaf("g", INPUT, (), shape))
     # The output has no name of its own in the text: it stands as the function of its inputs.
-    y = GraphTerm(graph, graph.append(op, tuple(x.place for x in xs)), xs[0].ndim)
-    result = vjp(1 if op.elementwise else term("g"), y, *xs)
-    return expression_text(graph, result.place) if isinstance(result, GraphTerm) else f"{result:g}"
+    y = b.term(b.node(op, tuple(x.place for x in xs), lambda *xs: xs[0]))
+    result = vjp(g, y, *xs)
+    return expression_text(b.graph, result.place) if isinstance(result, GraphTerm) else f"{result:g}"

@@ -75,7 +75,9 @@ def expression_text(
     lookup = name or (lambda i: graph.nodes[i].name)
     out: list[str] = []
     stack: list[Piece] = []
-    if own:
+    if own and graph.nodes[root].op is identity:
+        stack.append((graph.nodes[root].args[0], 0))
+    elif own:
         stack.extend(reversed(_pieces(graph, root)[1]))
     else:
         stack.append((root, 0))
@@ -123,13 +125,10 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return CONDITIONAL, [a, " if ", c, " else ", b]
     if op.name in CONSTANTS:
         return POSTFIX, [op.name]
-    statics = [f"{name}={_static_text(value)}" if name not in _positional(node) else _static_text(value)
+    positional = {static.name.lstrip("*") for static in op.statics if static.default is None and not static.by_name}
+    statics = [_static_text(value) if name in positional else f"{name}={_parameter_text(value)}"
                for name, value in op.params.items() if name != "seed"]  # fmt: skip
     return POSTFIX, [op.overloads or op.name, "(", *_commas([*((j, 0) for j in args), *filter(None, statics)]), ")"]
-
-
-def _positional(node: Node) -> set[str]:
-    return {static.name.lstrip("*") for static in node.op.statics if static.default is None}
 
 
 def _infix_pieces(graph: Graph, node: Node) -> list[Piece]:
@@ -185,6 +184,11 @@ def _key_text(key: Any) -> str:
     if key is Ellipsis:
         return "..."
     return "None" if key is None else _static_text(key)
+
+
+def _parameter_text(value: Any) -> str:
+    """A static parameter after its name: several numbers stand in brackets."""
+    return f"[{', '.join(map(_key_text, value))}]" if isinstance(value, tuple) else _static_text(value)
 
 
 def _static_text(value: Any) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "INFIX",
     "MAX_ELEMENTS",
     "TABLE",
+    "UNLISTED",
     "Edge",
     "Interval",
     "Op",
@@ -45,6 +46,12 @@ CALLS: dict[str, Op] = {
 }
 for _name, _op in _OVERLOADS.items():
     CALLS.setdefault(_name, _op)
+# Rows that rules use and that people need not know: understood where they stand in the text of a derivative.
+UNLISTED: dict[str, Op] = {
+    op.name: op
+    for op in TABLE.values()
+    if not (op.public or op.infix) and op.arity and all(static.default or static.name == "key" for static in op.statics)
+}
 
 
 def find(name: str, count: int) -> Op | None:
@@ -52,7 +59,7 @@ def find(name: str, count: int) -> Op | None:
     other = _OVERLOADS.get(name)
     if other is not None and (count == other.arity or (other.folds and count > 2)):
         return other
-    return CALLS.get(name)
+    return CALLS.get(name) or UNLISTED.get(name)
 
 
 def _attach_operators() -> None:

@@ -132,7 +132,7 @@ xlogy: Op = Op(
 # --- sinc -------------------------------------------------------------------------------------------------------------
 
 
-def _sinc_derivative(x: Any, order: int) -> Any:
+def _sinc_derivative(x: Any, order: int = 1) -> Any:
     """The derivative of sinc of the given order: ∫₀¹ (πt)ⁿ cos(πxt + nπ/2) dt.
 
     From x·f⁽ⁿ⁾ + n·f⁽ⁿ⁻¹⁾ = (sin(πx)/π)⁽ⁿ⁾ where |x| > n, by Gauss-Legendre quadrature of the integral elsewhere.
@@ -165,8 +165,8 @@ sinc_derivative: Op = Op(
     "sinc_derivative",
     _sinc_derivative,
     "the derivative of sinc of the given order",
-    (lambda y, x, order: sinc_derivative(x, order=order + 1),),
-    sympy=lambda sp, x, order: sp.diff(sp.sin(sp.pi * (t := sp.Dummy())) / (sp.pi * t), t, order).subs(t, x),
+    (lambda y, x, order=1: sinc_derivative(x, order=order + 1),),
+    sympy=lambda sp, x, order=1: sp.diff(sp.sin(sp.pi * (t := sp.Dummy())) / (sp.pi * t), t, order).subs(t, x),
     signature="x; *, order=1",
     public=False,
 )
@@ -268,7 +268,7 @@ def _cot_derivative(x: Any, order: int) -> Any:
     return np.pi**order * polynomial(np.true_divide(1.0, np.tan(np.pi * (x - np.round(x)))))
 
 
-def _polygamma(x: Any, order: int) -> Any:
+def _polygamma(x: Any, order: int = 1) -> Any:
     # By reflection for x < 0, where SciPy's series takes time that grows with |x|.
     x = np.asarray(x, dtype=float)
     left = (x < 0) & (x != np.floor(x))
@@ -281,8 +281,8 @@ polygamma: Op = Op(
     "polygamma",
     _polygamma,
     "the derivative of digamma of the given order",
-    (lambda y, x, order: polygamma(x, order=order + 1),),
-    sympy=lambda sp, x, order: sp.polygamma(order, x),
+    (lambda y, x, order=1: polygamma(x, order=order + 1),),
+    sympy=lambda sp, x, order=1: sp.polygamma(order, x),
     edges=_poles((-math.inf, math.inf, -math.inf), (-math.inf, math.inf, -math.inf)),
     domain=(POSITIVE,),
     signature="x; *, order=1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..ops import CALLS
+from ..ops import CALLS, UNLISTED
 from ..ops.arithmetic import NOT, SIGN, mul, neg, not_
 from ..ops.elementary import cbrt, sqrt
 from . import calls, refusals
@@ -100,7 +100,7 @@ def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
     """Read a name: a function that is called, a constant, or an input; whether an operand is wanted still."""
     following = parser.words[k + 1]
     called = word in CALLS
-    if called and following == "(":
+    if following == "(" and (called or word in UNLISTED):
         parser.called.setdefault(word, k)
         parser.k = k + 1
         parser.open(Open("call", k + 1, len(parser.operands), k, word))
