@@ -20,6 +20,7 @@ from .diagnostics import report_error
 DEFAULT = "grad"
 COMMANDS = {
     "grad": "Show the graph of an expression, its gradients, and SymPy's check of them.",
+    "diff": "Differentiate an expression: the derivative as a formula, or as code in another language.",
     "verify": "Check derivatives that were worked out by hand.",
     "batch": "Evaluate and differentiate files and pipes of expressions, a line each.",
     "functions": "List the functions of the language, or explain one.",

@@ -57,12 +57,14 @@ def source_options(command: F) -> F:
     return click.argument("words", nargs=-1, metavar="[EXPR] [NAME=VALUE]...")(command)
 
 
-def read_source(words: tuple[str, ...], file: str | None) -> tuple[str, tuple[str, ...]]:
+def read_source(
+    words: tuple[str, ...], file: str | None, example: str = "grad 'y = (x+w)*(w+1)' x=2 w=1"
+) -> tuple[str, tuple[str, ...]]:
     """The program's text and the words that follow it. Raises `click.UsageError` and `ChainruleError` (kind `file`)."""
     if file is not None:
         return read_text(file), words
     if not words:
-        raise click.UsageError("No expression. Give one: chainrule grad 'y = (x+w)*(w+1)' x=2 w=1")
+        raise click.UsageError(f"No expression. Give one: chainrule {example}")
     if words[0] == "-":
         return read_text("-"), words[1:]
     return words[0], words[1:]
@@ -170,6 +172,17 @@ def _column(path: str, column: str) -> Value:
                 place = f"{path}, line {rows.line_num}"
                 raise ChainruleError("file", f"{place}: {row[column]!r} in column {column} is not a number") from error
     return np.array(numbers)
+
+
+def refuse_unknown(program: Program, name: str) -> None:
+    """A value for a name that the program does not have, or computes."""
+    if name in program.inputs:
+        return
+    if name in program.names:
+        raise ChainruleError("name", f"{name} is computed by the program and takes no value")
+    inputs = program.inputs
+    hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
+    raise ChainruleError("name", f"the program has no input {name!r}", hint=hint)
 
 
 def split_values(text: str) -> list[str]:

@@ -46,6 +46,10 @@ class GraphTerm(Traced):
         """The number of axes."""
         return len(self.shape)
 
+    def __bool__(self) -> bool:
+        """A term has no value yet, so nothing can be decided by it."""
+        raise TypeError("a node of a graph is neither true nor false")
+
     def trace(self, op: Op, xs: tuple[Any, ...]) -> GraphTerm:
         """Append `op` to the graph."""
         return self.builder.apply(op, xs)

@@ -7,19 +7,20 @@ time is linear in the nodes, and nothing recurses.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, count, product
+from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 
 from .building import Builder, GraphTerm, Shape
 from .errors import ChainruleError
-from .evaluate import checked_names, start_cotangent
+from .evaluate import checked_names
 from .graph import INPUT, LEAF, Graph
 from .higher import Derivative, elements
-from .ops import Op
+from .ops import TABLE, Op, shape_text
 from .ops.arithmetic import identity, neg
 from .ops.arrays import index
 from .ops.base import quietly
@@ -46,13 +47,18 @@ def gradient(graph: Graph, wrt: Iterable[str] | None = None, shapes: Mapping[str
 class Derived:
     """A program's derivatives, as nodes of one graph that begins with the program's own nodes.
 
-    `shapes` are those of the nodes; `found` gives each derivative and its place. The index () of an input that is an
-    array stands for the whole of it.
+    shapes  of the nodes
+    found   each derivative and its place; the index () of an input that is an array stands for the whole of it
+    shape   the axes along which they lie: rows and columns of a Hessian
+    values  the places of the output's elements, in `value_shape`
     """
 
     graph: Graph
     shapes: list[Shape]
-    found: list[tuple[Derivative, int]] = field(default_factory=list)
+    found: list[tuple[Derivative, int]]
+    shape: Shape
+    values: list[int]
+    value_shape: Shape = ()
 
     def program(self) -> Graph:
         """The program with a statement for each derivative; the last is its output."""
@@ -67,36 +73,40 @@ class Derived:
             self.shapes.append(self.shapes[place])
             graph.give_name(name, graph.output)
         graph.last = graph.output
-        name_shared(graph, MOST_PIECES)
+        for place, name in name_shared(graph, [*graph.names.values()], MOST_PIECES).items():
+            graph.give_name(name, place)
         return graph
 
 
-def name_shared(graph: Graph, limit: int = 0) -> None:
-    """Name the expressions that are used more than once v1, v2, …, if the program's text has more than `limit` pieces.
+def name_shared(graph: Graph, roots: Iterable[int], limit: int = 0) -> dict[int, str]:
+    """Names v1, v2, … for the nodes that are used more than once, by place.
 
-    Statements already named stay as they are; what is as short as a name gets none.
+    None where the text of the `roots`, in which a shared expression is said again wherever it is used, has no more than
+    `limit` pieces. Nodes that have a name already, and what is as short as one, get none.
     """
-    needed = [False] * len(graph.nodes)
-    for i in graph.names.values():
+    nodes = graph.nodes
+    needed = [False] * len(nodes)
+    for i in roots:
         needed[i] = True
-    uses = [0] * len(graph.nodes)
-    for i in range(len(graph.nodes) - 1, -1, -1):
+    uses = [0] * len(nodes)
+    for i in range(len(nodes) - 1, -1, -1):
         if needed[i]:
-            for j in graph.nodes[i].args:
+            for j in nodes[i].args:
                 needed[j] = True
                 uses[j] += 1
+    named = set(graph.names.values())
     sizes: list[int] = []
-    total = 0
-    for i, node in enumerate(graph.nodes):
-        size = min(1 + sum(1 if graph.nodes[j].name else sizes[j] for j in node.args), limit + 1)
-        sizes.append(size)
-        total += size if node.name is not None and needed[i] else 0
-    if total <= limit:
-        return
+    for node in nodes:
+        sizes.append(min(1 + sum(1 if j in named else sizes[j] for j in node.args), limit + 1))
+    if limit and sum(sizes[i] for i in roots) <= limit:
+        return {}
     free = (name for name in (f"v{n}" for n in count(1)) if name not in graph.names)
-    for i, node in enumerate(graph.nodes):
-        if uses[i] > 1 and node.name is None and not node.constant and node.op is not neg:
-            graph.give_name(next(free), i)
+    trivial = (neg, index)
+    return {
+        i: next(free)
+        for i, node in enumerate(nodes)
+        if uses[i] > 1 and i not in named and not node.constant and TABLE.get(node.op.name) not in trivial
+    }
 
 
 def statement_name(output: str, derivative: Derivative) -> str:
@@ -125,7 +135,7 @@ class Derivation:
         known = {**graph.shapes, **{name: np.shape(value) for name, value in graph.at.items()}, **(shapes or {})}
         self.output = self._copy(known)
         made = self.builder.graph
-        made.output = self.output
+        made.output, made.source = self.output, graph.source
         made.shapes, made.at, made.seed = dict(known), dict(graph.at), graph.seed
 
     def _copy(self, shapes: Mapping[str, Shape]) -> int:
@@ -156,9 +166,8 @@ class Derivation:
     def gradient(self, wrt: Iterable[str] | None = None) -> Derived:
         """The gradient of the output for each input."""
         names = self._names(wrt)
-        start_cotangent(self.source, np.broadcast_to(0.0, self.builder.shapes[self.output]), None)  # a scalar?
-        places = self._gradients(self.output, names)
-        return self._derived([(Derivative(((name, ()),)), place) for name, place in zip(names, places, strict=True)])
+        wholes = self._gradients(self._scalar_output("the gradient"), names)
+        return self._derived([(Derivative(((name, ()),)), place) for name, place in zip(names, wholes, strict=True)])
 
     def pure(self, wrt: Iterable[str] | None, order: int) -> Derived:
         """The derivatives of an order by each scalar input alone: dⁿy/dxⁿ."""
@@ -175,7 +184,7 @@ class Derivation:
     def hessian(self, wrt: Iterable[str] | None = None) -> Derived:
         """All second derivatives, row by row: rows and columns are the elements of the inputs."""
         names = self._names(wrt)
-        size = sum(int(np.prod(self._shape(name))) for name in names)
+        size = sum(math.prod(self._shape(name)) for name in names)
         self._check_size(size * size)
         first = self._gradients(self._scalar_output("--hessian"), names)
         found = []
@@ -185,23 +194,29 @@ class Derivation:
                 for other, block in zip(names, second, strict=True):
                     for column in elements(other, self._shape(other)):
                         found.append((Derivative((row, column)), self._element(block, column[1])))
-        return self._derived(found)
+        return self._derived(found, (size, size))
 
     def jacobian(self, wrt: Iterable[str] | None = None) -> Derived:
-        """The derivatives of every element of the output by every element of the inputs."""
+        """The derivatives of every element of the output, row by row, by every element of the inputs."""
         names = self._names(wrt)
-        shape = self.builder.shapes[self.output]
-        self._check_size(int(np.prod(shape)) * sum(int(np.prod(self._shape(name))) for name in names))
+        rows, columns = math.prod(self.output_shape), sum(math.prod(self._shape(name)) for name in names)
+        self._check_size(rows * columns)
         found = []
-        for place in product(*map(range, shape)):
-            rows = self._gradients(self._element(self.output, place), names)
-            for name, row in zip(names, rows, strict=True):
+        for place in np.ndindex(self.output_shape):
+            gradients = self._gradients(self._element(self.output, place), names)
+            for name, whole in zip(names, gradients, strict=True):
                 for element in elements(name, self._shape(name)):
-                    found.append((Derivative((element,), place), self._element(row, element[1])))
-        return self._derived(found)
+                    found.append((Derivative((element,), place), self._element(whole, element[1])))
+        return self._derived(found, (rows, columns))
 
-    def _derived(self, found: list[tuple[Derivative, int]]) -> Derived:
-        return Derived(self.builder.graph, self.builder.shapes, found)
+    def _derived(self, found: list[tuple[Derivative, int]], shape: Shape | None = None) -> Derived:
+        b = self.builder
+        return Derived(b.graph, b.shapes, found, shape or (len(found),), [self.output])
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the program's output."""
+        return self.builder.shapes[self.output]
 
     def _names(self, wrt: Iterable[str] | None) -> list[str]:
         if wrt is not None:
@@ -213,25 +228,29 @@ class Derivation:
         return self.builder.shapes[self.builder.graph.names[name]]
 
     def _scalar_output(self, what: str) -> int:
-        if self.builder.shapes[self.output]:
-            raise ChainruleError(
-                "grad", f"{what} needs a scalar output", hint="make it a scalar with sum(…), or ask for --jacobian"
-            )
-        return self.output
+        if math.prod(self.output_shape) != 1:  # a single element counts as a scalar
+            said = f"{what} needs a scalar output; {self.source.output_name} has shape {shape_text(self.output_shape)}"
+            hint = "make it a scalar with sum(…), or ask for --jacobian"
+            raise self.source.error("grad", said, self.source.output, hint=hint)
+        return self._element(self.output, (0,) * len(self.output_shape))
 
     def _check_size(self, size: int) -> None:
         if size > MOST_DERIVATIVES:
             raise ChainruleError("limit", f"that is {size:,} derivatives; the limit is {MOST_DERIVATIVES:,}")
 
-    def _element(self, place: int, key: tuple[int, ...]) -> int:
-        return self.builder.simplified(index.bind(key=key), (place,)) if key else place
+    def _element(self, whole: Any, key: tuple[int, ...]) -> int:
+        """The node of an element of what `_gradients` gives for an input."""
+        return self.builder.simplified(index.bind(key=key), (whole,)) if key else whole
 
     # --- reverse accumulation -----------------------------------------------------------------------------------------
 
-    def _gradients(self, output: int, names: Sequence[str]) -> list[int]:
+    def _gradients(self, output: int, names: Sequence[str]) -> list[Any]:
+        """The gradients of a scalar node for each of the inputs."""
+        return self._places(output, [self.builder.graph.names[name] for name in names])
+
+    def _places(self, output: int, inputs: Sequence[int]) -> list[int]:
         """The nodes of a scalar node's gradients."""
         b = self.builder
-        inputs = [b.graph.names[name] for name in names]
         with quietly():
             adjoints = self._accumulate(output, set(inputs))
         found = []
@@ -250,8 +269,7 @@ class Derivation:
         for i in range(output + 1):
             node = nodes[i]
             reached[i] = i in inputs or (node.op is not LEAF and any(reached[j] for j in node.args))
-        start = b.term(output)
-        adjoints: dict[int, Any] = {output: b.spread(b.constant(1.0), start) if start.shape else 1.0}
+        adjoints: dict[int, Any] = {output: 1.0}
         for i in range(output, -1, -1):
             node = nodes[i]
             if not reached[i] or i in inputs or i not in adjoints:

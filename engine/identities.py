@@ -1,8 +1,8 @@
 """Identities that a graph under construction knows: 0 + x, 1·x, x/1 and the like are not built.
 
 Each is exact, or rounds less often than what it replaces: a·(1/b) becomes a/b. What could lose accuracy or change the
-value somewhere, as x - x = 0 or (a + b)·c = a·c + b·c would, is left to SymPy. One is the chain rule's: a product with
-a cotangent that is 0 on one side of a choice stays 0 there, whatever the other factor is.
+value somewhere, as x - x = 0 or (a + b)·c = a·c + b·c would, is left to SymPy. One is the chain rule's: a product
+with a choice that is 0 on one side stays 0 there, whatever the other factor is.
 """
 
 from __future__ import annotations
@@ -70,6 +70,29 @@ def _opposite(b: Builder, place: int) -> int | None:
     return node.args[0] if node.op is neg else None
 
 
+def _inside(b: Builder, choice: int, change: Callable[[int], int]) -> int | None:
+    """A choice that is 0 on one side, with its other side changed; None for any other node."""
+    node = b.graph.nodes[choice]
+    if node.op is where:
+        c, one, other = node.args
+        if b.value(one) == 0:
+            return b.simplified(where, (c, one, change(other)))
+        if b.value(other) == 0:
+            return b.simplified(where, (c, change(one), other))
+    return None
+
+
+def _same_choice(b: Builder, x: int, y: int) -> int | None:
+    """The sum of two choices by one condition that are 0 on the same side."""
+    left, right = b.graph.nodes[x], b.graph.nodes[y]
+    if left.op is where is right.op and left.args[0] == right.args[0]:
+        for zero, other in ((1, 2), (2, 1)):
+            if b.value(left.args[zero]) == b.value(right.args[zero]) == 0:
+                addend = right.args[other]
+                return _inside(b, x, lambda term: b.simplified(add, (term, addend)))  # noqa: B023
+    return None
+
+
 def _add(b: Builder, x: int, y: int) -> int | None:
     if b.value(x) == 0:
         return y
@@ -81,7 +104,7 @@ def _add(b: Builder, x: int, y: int) -> int | None:
         return b.simplified(sub, (x, z))
     if (z := _opposite(b, x)) is not None:
         return b.simplified(sub, (y, z))
-    return None
+    return _same_choice(b, x, y)
 
 
 def _sub(b: Builder, x: int, y: int) -> int | None:
@@ -95,7 +118,10 @@ def _sub(b: Builder, x: int, y: int) -> int | None:
 
 
 def _neg(b: Builder, x: int) -> int | None:
-    return _opposite(b, x) if b.value(x) != 0 else b.number(0)
+    if b.value(x) == 0:
+        return x
+    opposite = _opposite(b, x)
+    return _inside(b, x, lambda term: b.simplified(neg, (term,))) if opposite is None else opposite
 
 
 def _mul(b: Builder, x: int, y: int) -> int | None:
@@ -104,6 +130,10 @@ def _mul(b: Builder, x: int, y: int) -> int | None:
             return b.simplified(neg, (b.simplified(mul, (z, v)),))
         if (value := b.value(u)) in (0, 1):
             return v if value else b.number(0)
+    inside = _inside(b, x, lambda term: b.simplified(mul, (term, y)))
+    inside = inside or _inside(b, y, lambda term: b.simplified(mul, (x, term)))
+    if inside is not None:
+        return inside
     if b.value(x) is None and b.value(y) is not None:
         x, y = y, x  # a number comes first
     if b.value(x) is not None:
@@ -123,16 +153,10 @@ def _whole_product(x: float | None, y: float | None) -> bool:
 
 def _chain_product(b: Builder, g: int, d: int) -> int:
     """The product of a cotangent and a local derivative: it is 0 where the cotangent is chosen to be 0."""
-    node = b.graph.nodes[g]
-    if node.op.level in TRUTHS:
+    if b.graph.nodes[g].op.level in TRUTHS:
         return b.simplified(where, (g, d, b.number(0)))
-    if node.op is where:
-        c, one, other = node.args
-        if b.value(one) == 0:
-            return b.simplified(where, (c, one, b.simplified(chain_product, (other, d))))
-        if b.value(other) == 0:
-            return b.simplified(where, (c, b.simplified(chain_product, (one, d)), other))
-    return b.simplified(mul, (g, d))
+    inside = _inside(b, g, lambda term: b.simplified(chain_product, (term, d)))
+    return b.simplified(mul, (g, d)) if inside is None else inside
 
 
 def _div(b: Builder, x: int, y: int) -> int | None:
@@ -143,7 +167,7 @@ def _div(b: Builder, x: int, y: int) -> int | None:
     for u, v, swap in ((x, y, False), (y, x, True)):
         if (z := _opposite(b, u)) is not None:
             return b.simplified(neg, (b.simplified(div, (v, z) if swap else (z, v)),))
-    return None
+    return _inside(b, x, lambda term: b.simplified(div, (term, y)))
 
 
 def _pow(b: Builder, x: int, p: int) -> int | None:
@@ -163,6 +187,9 @@ def _where(b: Builder, c: int, one: int, other: int) -> int | None:
         return one if one == other else c
     if nodes[one].op is where and nodes[one].args[0] == c:
         return b.simplified(where, (c, nodes[one].args[1], other))
+    if b.value(other) == 0 and nodes[one].op is where and b.value(nodes[one].args[2]) == 0:
+        inner, term, zero = nodes[one].args  # both must hold
+        return b.simplified(where, (b.simplified(and_, (c, inner)), term, zero))
     if nodes[other].op is where and nodes[other].args[0] == c:
         return b.simplified(where, (c, one, nodes[other].args[2]))
     return None

@@ -6,7 +6,7 @@ SymPy. SymPy differentiates the expression. Arrays are object arrays of terms, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,10 @@ import sympy as sp
 
 from .evaluate import trace_forward
 from .graph import Graph, Node
-from .ops import CONSTANTS, TABLE, Op
+from .ops import CONSTANTS, TABLE, Op, arrays
 from .ops.traced import Wrapped
 from .printing import element_name
+from .program import parse
 
 FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic
 CHECK_DIGITS = 30
@@ -90,6 +91,49 @@ def _traced_constants(graph: Graph, doubles: bool) -> Graph:
             term = Term(as_double(node.op.forward()) if doubles else node.op.by(sp))
             made.nodes[i] = Node(replace(node.op, forward=lambda term=term: term, scalar=None), (), node.span, True)
     return made
+
+
+def as_written(text: str, names: Sequence[str], *, evaluate: bool) -> Any:
+    """A formula of the language as a term that says what the text says: decimals stay decimals.
+
+    Without `evaluate` nothing is ordered or gathered. An element x[0] is a symbol of that name.
+    """
+    graph = parse(text, names=names)
+    leaves: dict[str, Any] = {}
+
+    def leaf(i: int, node: Node) -> Term:
+        name = node.name or f"v{i}"
+        return Term(leaves.setdefault(name, sp.IndexedBase(name, real=True) if i in indexed else _symbol(name)))
+
+    def number(value: float) -> Term:
+        return Term(sp.Integer(int(value)) if value.is_integer() else sp.Float(repr(value), len(repr(value))))
+
+    indexed = {node.args[0] for node in graph.nodes if node.op.name == arrays.index.name}
+    made = _traced_constants(graph, doubles=False)
+    for i, node in enumerate(made.nodes):
+        if node.op.name == arrays.index.name:
+            key = node.op.params["key"]
+            element = replace(node.op, forward=lambda x: x, sympy=lambda _, x, key=key: x[key], elementwise=True)
+            made.nodes[i] = Node(element, node.args, node.span, False)
+    with sp.evaluate(evaluate):
+        result = trace_forward(made, leaf, number)[graph.output]
+    return result.value if isinstance(result, Term) else exact(result)
+
+
+def _symbol(name: str) -> Any:
+    return sp.Symbol(name, real=True)
+
+
+def shown(terms: Sequence[Any], form: str, shape: Sequence[int]) -> list[str]:
+    """Terms as LaTeX, MathML or a picture of characters; a single matrix where `shape` has two axes."""
+    printed = {
+        "latex": sp.latex,
+        "mathml": lambda term: sp.mathml(term, printer="presentation"),
+        "unicode": lambda term: sp.pretty(term, use_unicode=True, wrap_line=False),
+    }[form]
+    if len(shape) == 2:
+        terms = [sp.ImmutableMatrix(*shape, terms)]
+    return [printed(term) for term in terms]
 
 
 def total(result: Any, cotangent: Any) -> Any:

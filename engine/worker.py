@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import ChainruleError
 from .graph import Graph, Value
 from .higher import Derivative
 from .program import parse
@@ -50,10 +51,12 @@ def symbolic_results(
     point: Mapping[str, Value] | None,
     cotangent: Value | None,
     timeout: float,
+    substitutions: Mapping[str, Value] | None = None,
 ) -> Answer:
     """SymPy's formulas and values of the `wanted` derivatives, found within `timeout` seconds.
 
-    Without a `point` only formulas are found. The graph must have been parsed from its `source`.
+    Without a `point` only formulas are found, with the values `substitutions` in the place of their inputs. The graph
+    must have been parsed from its `source`.
     """
     answer = Answer([Found() for _ in wanted])
     count = sum(not node.constant for node in graph.nodes)
@@ -72,6 +75,7 @@ def symbolic_results(
         "wanted": [{"of": d.of, "by": d.by} for d in wanted],
         "point": None if point is None else {name: np.asarray(value).tolist() for name, value in point.items()},
         "cotangent": None if cotangent is None else np.asarray(cotangent).tolist(),
+        "substitutions": {name: np.asarray(value).tolist() for name, value in (substitutions or {}).items()},
     }
     for line in _ask(json.dumps(request), timeout):
         if isinstance(line, str):
@@ -83,6 +87,23 @@ def symbolic_results(
             found.formula = line.get("formula", found.formula)
             found.value = line.get("value", found.value)
     return answer
+
+
+def rendered(
+    texts: Sequence[str], names: Sequence[str], form: str, shape: Sequence[int], timeout: float, *, evaluate: bool
+) -> list[str]:
+    """Formulas of the language as LaTeX, MathML or in two dimensions, a matrix where `shape` has two axes.
+
+    `names` are the inputs. With `evaluate` SymPy orders terms as it likes. Raises `ChainruleError` (kind `limit`).
+    """
+    request = {"render": texts, "names": names, "form": form, "shape": shape, "evaluate": evaluate}
+    found = []
+    for line in _ask(json.dumps(request), timeout):
+        reason = line if isinstance(line, str) else line.get("reason")
+        if reason is not None:
+            raise ChainruleError("limit", str(reason), hint="--format text --no-simplify needs no SymPy")
+        found.append(line["text"])  # type: ignore[index]
+    return found
 
 
 def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
@@ -129,7 +150,7 @@ def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
 def serve() -> None:
     """Answer the request on standard input."""
     request = json.loads(sys.stdin.readline())
-    for part in (_values, _formulas):
+    for part in (_rendered,) if "render" in request else (_values, _formulas):
         try:
             for answer in part(request):
                 print(json.dumps(answer), flush=True)
@@ -190,11 +211,25 @@ def _formulas(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The derivatives' formulas, as they come and then simplified."""
     from . import symbolic
 
-    _, terms = _lowered(request, doubles=False)
+    symbols, terms = _lowered(request, doubles=False)
+    known = {}
+    for name, given in request["substitutions"].items():
+        for index in np.ndindex(np.shape(given)) if name in symbols else ():
+            known[symbols[name][index] if index else symbols[name]] = symbolic.exact(np.asarray(given)[index])
+    terms = [term.subs(known) for term in terms] if known else terms
     for place, term in enumerate(terms):
         yield {"place": place, "formula": symbolic.formula_text(term)}
     for place, term in enumerate(terms):
         yield {"place": place, "formula": symbolic.formula_text(symbolic.simplest(term))}
+
+
+def _rendered(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Formulas in another form."""
+    from . import symbolic
+
+    terms = [symbolic.as_written(text, request["names"], evaluate=request["evaluate"]) for text in request["render"]]
+    for text in symbolic.shown(terms, request["form"], request["shape"]):
+        yield {"text": text}
 
 
 if __name__ == "__main__":

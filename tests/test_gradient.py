@@ -202,7 +202,7 @@ def test_sizes_stay_open():
     ("text", "message"),
     [
         ("x @ w | x: 2x3, w: 2", "@ does not fit the shapes 2×3 and (2,)"),
-        ("x*2 | x: 3", "grad can be implicitly created only for scalar outputs; the output y has shape (3,)"),
+        ("x*2 | x: 3", "the gradient needs a scalar output; y has shape (3,)"),
     ],
 )
 def test_errors(text, message):
