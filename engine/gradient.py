@@ -24,7 +24,7 @@ from .ops import TABLE, Op, shape_text
 from .ops.arithmetic import identity, neg
 from .ops.arrays import index
 from .ops.base import quietly
-from .printing import expression_text
+from .printing import expression_text, program_text
 
 MOST_PIECES = 2000  # of a program's text that says shared expressions again wherever they are used
 MOST_DERIVATIVES = 4096  # of a Jacobian or Hessian
@@ -135,7 +135,7 @@ class Derivation:
         known = {**graph.shapes, **{name: np.shape(value) for name, value in graph.at.items()}, **(shapes or {})}
         self.output = self._copy(known)
         made = self.builder.graph
-        made.output, made.source = self.output, graph.source
+        made.output, made.source = self.output, program_text(graph) if graph.source else ""
         made.shapes, made.at, made.seed = dict(known), dict(graph.at), graph.seed
 
     def _copy(self, shapes: Mapping[str, Shape]) -> int:

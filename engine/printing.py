@@ -110,7 +110,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
     if op.name == array.name:
         return POSTFIX, ["[", *_commas([(j, 0) for j in args]), "]"]
     if op.name == index.name:
-        return POSTFIX, [(args[0], POSTFIX), f"[{', '.join(map(_key_text, op.params['key']))}]"]
+        return POSTFIX, [(args[0], POSTFIX), f"[{', '.join(map(key_text, op.params['key']))}]"]
     if op.infix == ".T":
         bracket = graph.nodes[args[0]].value is not None
         return POSTFIX, [*("(" * bracket), (args[0], POSTFIX), *(")" * bracket), ".T"]
@@ -177,7 +177,8 @@ def _commas(pieces: list[Any]) -> list[Piece]:
     return out
 
 
-def _key_text(key: Any) -> str:
+def key_text(key: Any) -> str:
+    """A part of an index: 1, 1:3, ..., None."""
     if isinstance(key, slice):
         text = f"{'' if key.start is None else key.start}:{'' if key.stop is None else key.stop}"
         return text if key.step is None else f"{text}:{key.step}"
@@ -188,7 +189,7 @@ def _key_text(key: Any) -> str:
 
 def _parameter_text(value: Any) -> str:
     """A static parameter after its name: several numbers stand in brackets."""
-    return f"[{', '.join(map(_key_text, value))}]" if isinstance(value, tuple) else _static_text(value)
+    return f"[{', '.join(map(key_text, value))}]" if isinstance(value, tuple) else _static_text(value)
 
 
 def _static_text(value: Any) -> str:

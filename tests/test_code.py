@@ -318,3 +318,69 @@ def test_only_the_chosen_side_is_evaluated():
     space: dict[str, Any] = {}
     exec(code, space)
     assert space["f"](-2.0) == (4.0, [-4.0])
+
+
+# --- NumPy, for whole arrays ------------------------------------------------------------------------------------------
+
+WHOLE = [
+    "mean((sigmoid(x @ w + b) - t)^2) + norm(w) + norm(w, 1) | x: 5x3, w: 3, t: 5",
+    "-mean(t*log(p) + (1 - t)*log(1 - p)) | p: 4, t: 4",
+    "sum(x + b) + mean(x, axis=0)[1] + sum(mean(x, axis=1)) | x: 4x3, b: 3",
+    "sum(x[1:]^2)*det(A) + erf(b)*sinc(b)*lgamma(b) + sum([1, 2, 3]*x) + sum(max(A, axis=1)) | x: 3, A: 2x2",
+    "sum(inv(A)*B) + sum(A.T) + dot(A[0], B[1]) + sum(digamma(B)) | A: 2x2, B: 2x2",
+    "sum(where(x > 0.5 and x < 0.8, x*w, w^-1)) + sum(zeros(3) + x) + sum(arange(3.)*x) | x: 2x3, w: 3",
+    "sum((x - mean(x, axis=1, keepdims=True))^2 / w) | x: 4x3, w: 4x1",
+]
+
+
+def ran(code: str) -> Any:
+    space: dict[str, Any] = {}
+    exec(code, space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("text", WHOLE + [text for text, kind in PROGRAMS if kind == "gradient"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numpy(text):
+    program = cr.parse(text)
+    function = ran(code_text(derive(program), "gradient", "numpy"))
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        point = {name: random.uniform(0.1, 0.9, program.shapes.get(name, ())) for name in program.inputs}
+        value, expected = program.value_and_grad(point)
+        found, gradients = function(*point.values())
+        assert found == pytest.approx(value, rel=1e-13, nan_ok=True)
+        for ours, theirs in zip(gradients, expected.values(), strict=True):
+            assert np.shape(ours) == np.shape(theirs)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("op", ROWS, ids=[op.name for op in ROWS])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numpy_has_every_row(op):
+    program = cr.parse(call(op))
+    function = ran(code_text(derive(program), "gradient", "numpy"))
+    point = drawn(program, 1, op)
+    value, expected = program.value_and_grad(point)
+    found, gradients = function(*point.values())
+    assert [found, *gradients] == pytest.approx([value, *expected.values()], rel=1e-12)
+
+
+def test_numpy_holds_for_other_lengths():
+    text = "mean((tanh(x @ u + b) @ w - t)^2) | x: 5x3, u: 3x4, b: 4, w: 4, t: 5"
+    program = cr.parse(text)
+    function = ran(code_text(derive(program), "gradient", "numpy"))
+    shapes = {"x": (7, 2), "u": (2, 6), "b": (6,), "w": (6,), "t": (7,)}
+    point = {name: np.random.default_rng(0).normal(size=shapes[name]) for name in program.inputs}
+    expected = program.value_and_grad(point)[1]
+    for ours, theirs in zip(function(*point.values())[1], expected.values(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+def test_numpy_hessian():
+    program = cr.parse("sum((x*w)^3) | x: 3, w: 3")
+    function = ran(code_text(derive(program, "hessian"), "hessian", "numpy"))
+    point = {"x": [1.0, 2.0, 3.0], "w": [0.5, 0.25, 2.0]}
+    expected = [d.value for d in higher.hessian(program, point, program.inputs)]
+    assert function(*point.values())[1].shape == (6, 6)
+    assert np.ravel(function(*point.values())[1]) == pytest.approx(expected)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 
 from ..gradient import Derived, statement_name
+from .arrays import Numpy
+from .c import C
 from .emit import Emitter
+from .fortran import Fortran
+from .javascript import JavaScript
+from .julia import Julia
 from .languages import Body, Language, Parameter, Result
-from .targets import LANGUAGES
+from .python import Python
+from .rust import Rust
 
 __all__ = ["LANGUAGES", "code_text"]
+LANGUAGES: dict[str, type[Language]] = {
+    language.name: language for language in (Python, Numpy, C, Julia, Fortran, Rust, JavaScript)
+}
 
 
 def code_text(derived: Derived, kind: str, language: str, *, name: str | None = None, share: bool = True) -> str:
