@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chainrule import ChainruleError, Program, parse
-from chainrule.syntax.characters import is_name
 
 from .diagnostics import report_error
 from .options import (
@@ -74,7 +73,7 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         program = parse(text, names=[*values, *(wrt or [])], seed=options["seed"])
         for name in values:
             refuse_unknown(program, name)
-        if options["name"] is not None and not is_name(options["name"]):
+        if options["name"] is not None and not options["name"].isidentifier():
             raise click.UsageError(f"--name {options['name']!r} is no name for a function.")
         if options["output"]:
             program.select(options["output"])

@@ -174,17 +174,6 @@ def _column(path: str, column: str) -> Value:
     return np.array(numbers)
 
 
-def refuse_unknown(program: Program, name: str) -> None:
-    """A value for a name that the program does not have, or computes."""
-    if name in program.inputs:
-        return
-    if name in program.names:
-        raise ChainruleError("name", f"{name} is computed by the program and takes no value")
-    inputs = program.inputs
-    hint = did_you_mean(name, inputs) or (f"its inputs are {', '.join(inputs)}" if inputs else "it has no inputs")
-    raise ChainruleError("name", f"the program has no input {name!r}", hint=hint)
-
-
 def split_values(text: str) -> list[str]:
     """The parts of `x=[1,2], w=3`: split at the commas outside brackets."""
     parts, depth = [""], 0

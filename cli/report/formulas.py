@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def formulas_text(derived: Derived, format_: str, texts: list[str], statements: list[tuple[str, str]]) -> str:
     """A single formula by itself, several with their names; what they share first."""
+    texts = ["\n".join(line.rstrip() for line in text.split("\n")) for text in texts]
     lines = [f"{name} = {text}" for name, text in statements]
     labels = [derivative.label(derived.graph.output_name) for derivative, _ in derived.found]
     if len(texts) == 1 or len(texts) != len(labels):
@@ -32,7 +33,7 @@ def _beside(label: str, picture: str) -> str:
     """A label before the middle line of a formula in two dimensions."""
     rows = picture.split("\n")
     middle = len(rows) // 2
-    return "\n".join((label if n == middle else " " * len(label)) + row for n, row in enumerate(rows)).rstrip()
+    return "\n".join(((label if n == middle else " " * len(label)) + row).rstrip() for n, row in enumerate(rows))
 
 
 def _latex_label(derivative: Any, derived: Derived) -> str:
