@@ -43,7 +43,9 @@ KINDS = ("gradient", "hessian", "jacobian")
     "--format",
     "format_",
     type=click.Choice([*FORMULAS, *CODE]),
-    help="A formula, or a complete function (default: text, or what the suffix of --out says).",
+    metavar="FORMAT",
+    help=f"A formula ({', '.join(FORMULAS)}) or a complete function ({', '.join(CODE)}). "
+    "Default: text, or what the suffix of --out says.",
 )
 @click.option("--simplify/--no-simplify", default=None, help="Simplify by SymPy (default: formulas yes, code no).")
 @click.option("--cse/--no-cse", default=None, help="Name what is used more than once (default: in code).")
@@ -63,7 +65,7 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         chainrule diff 'x^2*sin(w*x)' --wrt x
         chainrule diff 'x^3' x=2 --order 2
         chainrule diff 'f(x, y) = exp(-x^2 - y^2)' -o gradient.c
-        chainrule diff 'mean((x@w - t)^2) | x: 5x3, w: 3, t: 5' --wrt w --format numpy
+        chainrule diff 'sum((x@w - t)^2) | x: 5x3, w: 3, t: 5' --format numpy
     """
     text = ""
     try:
@@ -176,8 +178,8 @@ def _formulas(
 
         if statements:
             texts, statements = formulas(derived, share=False).texts, []
-        matrix = derived.shape if len(derived.shape) == 2 else (len(texts),)
-        texts = rendered(texts, free, format_, matrix, options["timeout"], evaluate=simplify)
+        labels = report.labels(derived) if format_ != "unicode" and len(derived.shape) == 1 and len(texts) > 1 else []
+        texts = rendered(texts, free, format_, derived.shape, labels, options["timeout"], evaluate=simplify)
     if options["json_"]:
         return report.formulas_line(program, derived, kind, format_, texts, statements)
     return report.formulas_text(derived, format_, texts, statements)

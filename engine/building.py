@@ -9,6 +9,7 @@ in the graph only where an operation needs to see every element.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ from .ops.arrays import array, count, expand_like, sum_, sum_like
 from .ops.base import quietly
 
 Shape = tuple[int, ...]
+MOST_ELEMENTS = 1000  # of a constant array that is summed at once
 COMMUTATIVE = frozenset({add, mul})
 
 
@@ -207,6 +209,8 @@ class Builder:
         if c.shape == x.shape:
             return c
         if self.shapes[c.place] != ():
+            if self.graph.nodes[c.place].constant and math.prod(c.shape) < MOST_ELEMENTS > math.prod(x.shape):
+                return self.constant(sum_like.compute(self.graph.constant_value(c.place), np.zeros(x.shape)))
             return None
         if np.prod(c.shape, dtype=int) > np.prod(x.shape, dtype=int):  # equal elements are summed by counting them
             c = c * (count(c) / count(x))

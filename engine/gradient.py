@@ -116,13 +116,7 @@ def statement_name(output: str, derivative: Derivative) -> str:
         return "_".join([name, *map(str, index)])
 
     order = len(derivative.by)
-    runs: list[list[Any]] = []
-    for element in derivative.by:
-        if runs and runs[-1][0] == element:
-            runs[-1][1] += 1
-        else:
-            runs.append([element, 1])
-    below = [f"d{spelled(*element)}{n if n > 1 else ''}" for element, n in runs]
+    below = [f"d{spelled(*element)}{n if n > 1 else ''}" for element, n in derivative.runs()]
     return "_".join([f"d{order if order > 1 else ''}{spelled(output, derivative.of or ())}", *below])
 
 

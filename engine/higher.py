@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -42,14 +43,12 @@ class Derivative:
         """Its name for people: dy/dx[0], d²y/dx², d²y/dx dw."""
         order = len(self.by)
         top = f"d{str(order).translate(_RAISED) if order > 1 else ''}{element_name(output, self.of or ())}"
-        runs: list[tuple[Element, int]] = []
-        for element in self.by:
-            if runs and runs[-1][0] == element:
-                runs[-1] = (element, runs[-1][1] + 1)
-            else:
-                runs.append((element, 1))
-        below = (f"d{element_name(*e)}{str(n).translate(_RAISED) if n > 1 else ''}" for e, n in runs)
+        below = (f"d{element_name(*e)}{str(n).translate(_RAISED) if n > 1 else ''}" for e, n in self.runs())
         return f"{top}/{' '.join(below)}"
+
+    def runs(self) -> list[tuple[Element, int]]:
+        """The elements in turn, each with how often it follows itself."""
+        return [(element, len(list(same))) for element, same in groupby(self.by)]
 
 
 def elements(name: str, shape: tuple[int, ...]) -> Iterator[Element]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,18 @@ def _header(graph: Graph) -> str:
 def element_name(name: str, index: tuple[int, ...]) -> str:
     """An element as the language writes it: x[0], A[1, 2]; the name itself for a scalar."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def ascii_name(name: str) -> str:
+    """A name in ASCII: Greek letters are spelled out, others stand as their numbers in Unicode."""
+    return "".join(char if char.isascii() else _spelled(char) for char in name)
+
+
+def _spelled(char: str) -> str:
+    words = unicodedata.name(char, "").split()
+    if words[:1] != ["GREEK"]:
+        return f"u{ord(char):x}"
+    return words[-1].capitalize() if "CAPITAL" in words else words[-1].lower()
 
 
 def value_text(value: Any) -> str:

@@ -6,18 +6,21 @@ SymPy. SymPy differentiates the expression. Arrays are object arrays of terms, o
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.printing.mathml import MathMLPresentationPrinter
 
 from .evaluate import trace_forward
 from .graph import Graph, Node
 from .ops import CONSTANTS, TABLE, Op, arrays
 from .ops.traced import Wrapped
-from .printing import element_name
+from .printing import ascii_name, element_name
 from .program import parse
 
 FLOAT_DIGITS = 45  # enough to hold any double exactly relative to its size (53 bits), with room for arithmetic
@@ -103,7 +106,9 @@ def as_written(text: str, names: Sequence[str], *, evaluate: bool) -> Any:
 
     def leaf(i: int, node: Node) -> Term:
         name = node.name or f"v{i}"
-        return Term(leaves.setdefault(name, sp.IndexedBase(name, real=True) if i in indexed else _symbol(name)))
+        return Term(
+            leaves.setdefault(name, sp.IndexedBase(ascii_name(name), real=True) if i in indexed else _symbol(name))
+        )
 
     def number(value: float) -> Term:
         return Term(sp.Integer(int(value)) if value.is_integer() else sp.Float(repr(value), len(repr(value))))
@@ -121,19 +126,79 @@ def as_written(text: str, names: Sequence[str], *, evaluate: bool) -> Any:
 
 
 def _symbol(name: str) -> Any:
-    return sp.Symbol(name, real=True)
+    return sp.Symbol(ascii_name(name), real=True)
 
 
-def shown(terms: Sequence[Any], form: str, shape: Sequence[int]) -> list[str]:
-    """Terms as LaTeX, MathML or a picture of characters; a single matrix where `shape` has two axes."""
-    printed = {
-        "latex": sp.latex,
-        "mathml": lambda term: sp.mathml(term, printer="presentation"),
-        "unicode": lambda term: sp.pretty(term, use_unicode=True, wrap_line=False),
-    }[form]
+def shown(terms: Sequence[Any], form: str, shape: Sequence[int], labels: Sequence[Any]) -> list[str]:
+    """Terms as LaTeX, MathML or a picture of characters; a single matrix where `shape` has two axes.
+
+    `labels` are what stands on the left of each: ("y", [("x", 2)]) for d²y/dx²; none where nothing does.
+    """
     if len(shape) == 2:
         terms = [sp.ImmutableMatrix(*shape, terms)]
-    return [printed(term) for term in terms]
+    texts = [FORMS[form](term) for term in terms]
+    if form == "mathml":
+        signs = [f"{_derivative_mathml(*label)}<mo>=</mo>" for label in labels] or [""] * len(texts)
+        head = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
+        return [f"{head}<mrow>{sign}{text}</mrow></math>" for sign, text in zip(signs, texts, strict=True)]
+    if form == "latex" and labels:
+        return [f"{_derivative_latex(*label)} = {text}" for label, text in zip(labels, texts, strict=True)]
+    return texts
+
+
+class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
+    """SymPy's presentation, with choices as a table behind a brace, as XML that needs no entities of HTML's."""
+
+    def doprint(self, expr: Any) -> str:
+        """The formula's elements as text."""
+        return re.sub(r"&(?!lt;|gt;|amp;)\w+;", lambda found: html.unescape(found[0]), super().doprint(expr))
+
+    def _element(self, tag: str, *children: Any) -> Any:
+        made = self.dom.createElement(tag)
+        for child in children:
+            made.appendChild(self.dom.createTextNode(child) if isinstance(child, str) else child)
+        return made
+
+    def _print_Piecewise(self, expr: Any) -> Any:
+        rows = []
+        for value, condition in expr.args:
+            last = condition == True  # noqa: E712  (SymPy's true)
+            where = self._element("mtext", "otherwise") if last else self._print(condition)
+            rows.append(self._element("mtr", *(self._element("mtd", cell) for cell in (self._print(value), where))))
+        return self._element("mrow", self._element("mo", "{"), self._element("mtable", *rows))
+
+    def _print_Relational(self, expr: Any) -> Any:
+        sign = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "&lt;", ">": "&gt;"}[expr.rel_op]
+        return self._element("mrow", self._print(expr.lhs), self._element("mo", sign), self._print(expr.rhs))
+
+
+FORMS = {
+    "latex": sp.latex,
+    "mathml": lambda term: _MathML({}).doprint(term),
+    "unicode": lambda term: sp.pretty(term, use_unicode=True, wrap_line=False),
+}
+
+
+def _derivative_latex(top: str, below: Sequence[tuple[str, int]], partial: bool) -> str:
+    d = r"\partial" if partial else "d"
+    order = sum(n for _, n in below)
+
+    def power(n: int) -> str:
+        return f"^{{{n}}}" if n > 1 else ""
+
+    names = [f"{d} {sp.latex(_symbol(name))}{power(n)}" for name, n in below]
+    return f"\\frac{{{d}{power(order)} {sp.latex(_symbol(top))}}}{{{' '.join(names)}}}"
+
+
+def _derivative_mathml(top: str, below: Sequence[tuple[str, int]], partial: bool) -> str:
+    d = f"<mo>{'∂' if partial else 'd'}</mo>"
+
+    def raised(text: str, n: int) -> str:
+        return f"<msup>{text}<mn>{n}</mn></msup>" if n > 1 else text
+
+    names = [d + raised(FORMS["mathml"](_symbol(name)), n) for name, n in below]
+    above = raised(d, sum(n for _, n in below)) + FORMS["mathml"](_symbol(top))
+    return f"<mfrac><mrow>{above}</mrow><mrow>{''.join(names)}</mrow></mfrac>"
 
 
 def total(result: Any, cotangent: Any) -> Any:

@@ -90,13 +90,20 @@ def symbolic_results(
 
 
 def rendered(
-    texts: Sequence[str], names: Sequence[str], form: str, shape: Sequence[int], timeout: float, *, evaluate: bool
+    texts: Sequence[str],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    labels: Sequence[Any],
+    timeout: float,
+    *,
+    evaluate: bool,
 ) -> list[str]:
-    """Formulas of the language as LaTeX, MathML or in two dimensions, a matrix where `shape` has two axes.
+    """Formulas of the language as LaTeX, MathML or in two dimensions; for `shape` and `labels` see `symbolic.shown`.
 
     `names` are the inputs. With `evaluate` SymPy orders terms as it likes. Raises `ChainruleError` (kind `limit`).
     """
-    request = {"render": texts, "names": names, "form": form, "shape": shape, "evaluate": evaluate}
+    request = {"render": texts, "names": names, "form": form, "shape": shape, "labels": labels, "evaluate": evaluate}
     found = []
     for line in _ask(json.dumps(request), timeout):
         reason = line if isinstance(line, str) else line.get("reason")
@@ -228,7 +235,7 @@ def _rendered(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     from . import symbolic
 
     terms = [symbolic.as_written(text, request["names"], evaluate=request["evaluate"]) for text in request["render"]]
-    for text in symbolic.shown(terms, request["form"], request["shape"]):
+    for text in symbolic.shown(terms, request["form"], request["shape"], request["labels"]):
         yield {"text": text}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from chainrule.printing import element_name
+
 if TYPE_CHECKING:
     from chainrule import Program
     from chainrule.gradient import Derived
@@ -14,18 +16,14 @@ def formulas_text(derived: Derived, format_: str, texts: list[str], statements: 
     """A single formula by itself, several with their names; what they share first."""
     texts = ["\n".join(line.rstrip() for line in text.split("\n")) for text in texts]
     lines = [f"{name} = {text}" for name, text in statements]
-    labels = [derivative.label(derived.graph.output_name) for derivative, _ in derived.found]
-    if len(texts) == 1 or len(texts) != len(labels):
+    named = [derivative.label(derived.graph.output_name) for derivative, _ in derived.found]
+    if len(texts) == 1 or len(texts) != len(named) or format_ in ("latex", "mathml"):
         lines += texts
     elif format_ == "unicode":
-        lines += [_beside(f"{label} = ", text) for label, text in zip(labels, texts, strict=True)]
+        lines += [_beside(f"{label} = ", text) for label, text in zip(named, texts, strict=True)]
         return "\n\n".join(lines) + "\n"
-    elif format_ == "latex":
-        lines += [f"{_latex_label(d, derived)} = {text}" for (d, _), text in zip(derived.found, texts, strict=True)]
-    elif format_ == "mathml":
-        lines += texts
     else:
-        lines += [f"{label} = {text}" for label, text in zip(labels, texts, strict=True)]
+        lines += [f"{label} = {text}" for label, text in zip(named, texts, strict=True)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -36,16 +34,13 @@ def _beside(label: str, picture: str) -> str:
     return "\n".join(((label if n == middle else " " * len(label)) + row).rstrip() for n, row in enumerate(rows))
 
 
-def _latex_label(derivative: Any, derived: Derived) -> str:
-    top, _, below = derivative.label(derived.graph.output_name).partition("/")
-    raised = str.maketrans({c: f"^{{{n}}}" for n, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")})
-    sign = "\\partial " if len(derived.graph.inputs) > 1 else "d"
-
-    def turned(text: str) -> str:
-        words = [f"{sign}{word[1:]}" if word.startswith("d") else word for word in text.split(" ")]
-        return " \\, ".join(words).translate(raised).replace("_", r"\_")
-
-    return f"\\frac{{{turned(top)}}}{{{turned(below)}}}"
+def labels(derived: Derived) -> list[Any]:
+    """What stands on the left of each formula: the output, the inputs with their orders, whether there are several."""
+    output, several = derived.graph.output_name, len({e for d, _ in derived.found for e in d.by}) > 1
+    return [
+        (element_name(output, d.of or ()), [(element_name(*element), n) for element, n in d.runs()], several)
+        for d, _ in derived.found
+    ]
 
 
 def formulas_line(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +17,7 @@ from ..ops import CONSTANTS, Op
 from ..ops.arithmetic import AND, COMPARISON, CONDITIONAL, NOT, OR, PRODUCT, SUM, identity, neg, where
 from ..ops.arrays import const, detach, index
 from ..ops.elementary import pow_
+from ..printing import ascii_name
 from ..program import parse
 from .emit import Emitter, Piece
 from .expansions import EXPANSIONS
@@ -232,7 +232,7 @@ class Language:
     def identifier(self, name: str) -> str:
         """A name that the language takes: Greek letters spelled where it knows only ASCII, reserved words changed."""
         if self.ascii_names:
-            name = "".join(map(_spelled, name))
+            name = ascii_name(name)
         return f"{name}_" if (name.lower() if self.folds_case else name) in self.reserved else name
 
     def frame(self, body: Body, *, helper: bool = False) -> str:
@@ -246,13 +246,6 @@ class Language:
     def preamble(self) -> str:
         """Imports."""
         return ""
-
-
-def _spelled(char: str) -> str:
-    if char.isascii():
-        return char
-    name = unicodedata.name(char, "")
-    return name.rpartition(" ")[2].lower() if "GREEK" in name else f"u{ord(char):x}"
 
 
 def words(text: str) -> frozenset[str]:
