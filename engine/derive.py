@@ -54,7 +54,15 @@ def derive(
     `elementwise` writes arrays out element by element. Raises `ChainruleError`.
     """
     given = {**program.at, **(values or {})}
-    derivation = (Elementwise if elementwise else Derivation)(program, known_shapes(program, given))
+    shapes = known_shapes(program, given)
+    try:
+        derivation = (Elementwise if elementwise else Derivation)(program, shapes)
+    except ChainruleError as error:
+        if error.kind == "shape" and not any(shapes.values()):
+            error.hint = "inputs are numbers unless a bar says their shapes: … | A: 2x3, x: 3"
+        raise
+    if wrt is None and all(program.nodes[program.names[name]].frozen for name in program.inputs):
+        raise ChainruleError("grad", "the program has no input to differentiate by", hint="write one by its name: x")
     derived = derivation.pure(wrt, order) if kind == "derivative" else getattr(derivation, kind)(wrt)
     return substituted(derived, given) if given else derived
 
@@ -106,9 +114,10 @@ def formulas(derived: Derived, *, share: bool = False) -> Formulas:
     What is used more than once becomes a statement where `share` asks for it, or where the formulas would be very long.
     """
     graph = derived.graph
-    if not graph.inputs or not any(_needs_inputs(graph, place) for _, place in derived.found):
-        tape = forward(_ending(graph, max(place for _, place in derived.found)), dict.fromkeys(graph.inputs, 0.0))
-        return Formulas([value_text(tape[place]) for _, place in derived.found], [])
+    if all(graph.nodes[place].constant for _, place in derived.found):
+        ending = Graph(graph.nodes, graph.names, output=max(place for _, place in derived.found))
+        tape = forward(ending, dict.fromkeys(graph.inputs, 0.0))
+        return Formulas([value_text(tape[place]).replace("(inf - inf)", "nan") for _, place in derived.found], [])
     bare = Graph([*graph.nodes], {n: i for n, i in graph.names.items() if graph.nodes[i].is_leaf})
     roots = [place for _, place in derived.found]
     inputs = set(bare.names.values())
@@ -116,15 +125,6 @@ def formulas(derived: Derived, *, share: bool = False) -> Formulas:
     lookup = {**names, **{i: graph.nodes[i].name for i in inputs}}
     said = [(name, expression_text(bare, i, own=True, name=lookup.get)) for i, name in sorted(names.items())]
     return Formulas([expression_text(bare, place, name=lookup.get) for place in roots], said)
-
-
-def _ending(graph: Graph, place: int) -> Graph:
-    """The graph up to a node."""
-    return Graph(graph.nodes, graph.names, output=place)
-
-
-def _needs_inputs(graph: Graph, place: int) -> bool:
-    return not graph.nodes[place].constant
 
 
 def simplified(

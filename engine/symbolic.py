@@ -261,6 +261,11 @@ class _Printer(sp.printing.StrPrinter):  # type: ignore[misc]
 
     _print_Max = _print_Min = _print_LatticeOp
 
+    def _print_polygamma(self, expr: Any) -> str:
+        order, x = expr.args
+        named = "" if order == 1 else f", order={order}"
+        return f"digamma({self._print(x)})" if order == 0 else f"polygamma({self._print(x)}{named})"
+
     def _print_Exp1(self, expr: Any) -> str:
         return "e"
 

@@ -40,6 +40,13 @@ def test_formulas_are_the_gradient(text, option):
         assert cr.parse(formula).value_and_grad(POINT, [])[0] == pytest.approx(expected[name], rel=1e-9)
 
 
+@pytest.mark.parametrize("text", ["gamma(x)", "digamma(x)*w", "lgamma(x)^2", "erfinv(x/2)", "x^w", "erf(x)"])
+def test_special_functions_read_back(text):
+    expected = cr.parse(text).value_and_grad(POINT)[1]
+    for name, formula in derivatives(f"'{text}' --order 1").items():
+        assert cr.parse(formula).value_and_grad(POINT, [])[0] == pytest.approx(expected[name], rel=1e-9)
+
+
 def test_one_formula_stands_alone():
     assert run("chainrule diff x^3").out == "3*x^2\n"
     assert run("chainrule diff x^3*w").out == "dy/dx = 3*w*x^2\ndy/dw = x^3\n"
