@@ -130,7 +130,8 @@ def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
         )
     undefined = bool(np.any(np.isnan(value)))
     with np.errstate(all="ignore"):
-        pole = any(np.any(edge.hit(*map(np.asarray, xs))) for edge in node.op.edges if edge.kind == "pole")
+        poles = [edge for edge in node.op.edges if edge.kind == "pole"]
+        pole = any(np.any(edge.hit(*map(np.asarray, xs), **node.op.params)) for edge in poles)
     if pole:
         return ": undefined, as 0/0 is" if undefined and node.op is div else ": a pole"
     for x, interval in zip(xs, node.op.domain, strict=False):
@@ -168,7 +169,7 @@ def _edges(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterat
             if node.op.differentiable and silent and edge.kind != "pole":
                 continue  # no cotangent arrives: it does not matter
             with np.errstate(all="ignore"):
-                hits = int(np.count_nonzero(edge.hit(*xs)))
+                hits = int(np.count_nonzero(edge.hit(*xs, **node.op.params)))
             if hits:
                 given = _with_values(graph, tape, node.args)
                 count = f", at {hits} of its elements" if hits > 1 else ""

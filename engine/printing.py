@@ -123,7 +123,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return CONDITIONAL, [a, " if ", c, " else ", b]
     if op.name in CONSTANTS:
         return POSTFIX, [op.name]
-    statics = [f"{name}={_static_text(value)}" if name not in _positional(node) else _static_text(value)
+    statics = [_static_text(value) if name in _positional(node) else f"{name}={_named_text(value)}"
                for name, value in op.params.items() if name != "seed"]  # fmt: skip
     return POSTFIX, [op.overloads or op.name, "(", *_commas([*((j, 0) for j in args), *filter(None, statics)]), ")"]
 
@@ -185,6 +185,10 @@ def _key_text(key: Any) -> str:
     if key is Ellipsis:
         return "..."
     return "None" if key is None else _static_text(key)
+
+
+def _named_text(value: Any) -> str:
+    return f"[{_static_text(value)}]" if isinstance(value, tuple) else _static_text(value)
 
 
 def _static_text(value: Any) -> str:

@@ -270,7 +270,8 @@ def test_backward_is_called_as_pytorch_calls_it(op):
     count = op.arity or 2
     for tensors in itertools.product((True, False), repeat=count):
         if any(tensors):
-            named = {s.name: SAMPLES[s.name][0] for s in op.statics if s.default is None}
+            required = [s.name.lstrip("*") for s in op.statics if s.default is None]
+            named = {name: next(v for v in SAMPLES[name] if v is not None) for name in required}
             name = op.bind(**named).backward_name(*[leaf if tensor else 2.0 for tensor in tensors])
             assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?|CopySlices|CopyBackwards", name)
 
@@ -369,7 +370,11 @@ SAMPLES: dict[str, list[Any]] = {
     "axis": [None, 0, 1, -1, (0, 1)],
     "keepdims": [False, True],
     "like": [False, True],
+    "axes": [None, (1, 0), (2, 0, 1)],
+    "ddof": [0, 1],
+    "k": [0, 1, -1],
     "ord": [2, 1, 3, math.inf],
+    "which": [0, 1],
     "key": [(1,), (slice(1, None),), (Ellipsis, 0), (None, slice(None, None, 2)), ((0, 0, 1),), (0, 1)],
     "shape": [(-1,), (2, -1)],
 }
@@ -381,7 +386,11 @@ PROMISES: dict[str, Callable[..., bool]] = {
         like or np.shape(g) == np.shape(np.sum(x, axis=axis, keepdims=keepdims))
     ),
     "place_like": lambda g, x, key: np.shape(g) == np.shape(np.asarray(x)[key]),
+    "place_diagonal": lambda g, x, k: np.ndim(x) == 2 and np.shape(g) == np.shape(np.diag(x, k)),
+    "from_last": lambda c, x, axis: np.shape(c) == np.shape(TABLE["to_last"](x, axis=axis)),
+    "piece_of": lambda g, *xs, axis, which: np.shape(g) == np.shape(np.concatenate(xs, axis)),
 }
+SYMMETRIC = {"cholesky", "eigvalsh", "eigenvectors"}  # rows that take only symmetric matrices
 
 
 def array_of(shape: tuple[int, ...], generator: np.random.Generator) -> Any:
@@ -401,6 +410,8 @@ def cases(op: Op) -> Iterator[tuple[Op, list[Any]]]:
         for shapes in itertools.product(SHAPES, repeat=op.arity or 2):
             generator = np.random.default_rng(len(shapes))
             xs = [array_of(shape, generator) for shape in shapes]
+            if op.name in SYMMETRIC and np.ndim(xs[0]) > 1:
+                xs = [x + np.swapaxes(x, -1, -2) for x in xs if np.shape(x)[-1] == np.shape(x)[-2]]
             try:
                 if op.name in PROMISES and not PROMISES[op.name](*xs, **bound.params):
                     continue

@@ -8,15 +8,29 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from . import arithmetic, arrays, base, constants, elementary, linalg, special
+from . import (
+    arithmetic,
+    arrays,
+    barriers,
+    base,
+    constants,
+    creations,
+    elementary,
+    linalg,
+    matrices,
+    reductions,
+    shapes,
+    special,
+)
 from .arithmetic import is_constant
-from .arrays import MAX_ELEMENTS, shape_text
 from .base import Edge, Interval, Op, chain
+from .sizes import MAX_ELEMENTS, shape_text
 from .traced import Traced
 
 __all__ = [
     "CALLS",
     "CONSTANTS",
+    "FAMILIES",
     "INFIX",
     "MAX_ELEMENTS",
     "TABLE",
@@ -30,12 +44,15 @@ __all__ = [
     "shape_text",
 ]
 
-TABLE: dict[str, Op] = {
-    op.name: op
-    for family in (base, constants, arithmetic, elementary, special, arrays, linalg)
-    for op in vars(family).values()
-    if isinstance(op, Op)
-}
+# Each file after those whose rows it uses.
+_FILES = (base, constants, arithmetic, elementary, special, arrays, shapes, reductions, linalg, matrices, creations)
+TABLE: dict[str, Op] = {}
+FAMILIES: dict[str, str] = {}  # the file of each row
+for _file in (*_FILES, barriers):
+    for _row in vars(_file).values():
+        if isinstance(_row, Op) and _row.name not in TABLE:
+            TABLE[_row.name] = _row
+            FAMILIES[_row.name] = _file.__name__.rpartition(".")[2]
 INFIX: dict[str, Op] = {op.infix: op for op in TABLE.values() if op.infix and op.public and op.arity == 2}
 CONSTANTS: dict[str, Op] = {op.name: op for op in vars(constants).values() if isinstance(op, Op)}
 _OVERLOADS = {op.overloads: op for op in TABLE.values() if op.overloads}
@@ -62,11 +79,11 @@ def _attach_operators() -> None:
             continue
         name = {"div": "truediv"}.get(op.name, op.name)
         if op.arity == 1:
-            setattr(Traced, f"__{name}__", lambda x, op=op: x.trace(op, (x,)))
+            setattr(Traced, f"__{name}__", lambda x, op=op: x.interpret(op, (x,)))
             continue
-        setattr(Traced, f"__{name}__", lambda x, y, op=op: x.trace(op, (x, y)))
+        setattr(Traced, f"__{name}__", lambda x, y, op=op: x.interpret(op, (x, y)))
         if op.level != arithmetic.COMPARISON:
-            setattr(Traced, f"__r{name}__", lambda x, y, op=op: x.trace(op, (y, x)))
+            setattr(Traced, f"__r{name}__", lambda x, y, op=op: x.interpret(op, (y, x)))
     others: dict[str, Any] = {
         "__abs__": lambda x: TABLE["abs"](x),
         "__getitem__": lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)),

@@ -151,7 +151,7 @@ def is_default(op: Op, name: str, value: Any) -> bool:
 
 def check_statics(parser: Expressions, op: Op, given: dict[str, Any], at: int) -> None:
     """Refuse static parameters that no array could have, at the call that gives them."""
-    for name in ("shape", "n", "m", "num"):
+    for name in ("shape", "n", "m", "num") if not op.inputs else ():
         sizes = given.get(name)
         for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
             if not isinstance(size, int) or size < 0:
