@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import mpmath
@@ -10,13 +11,20 @@ import pytest
 from truth import close, pairs, recorded, ulps
 
 import chainrule as cr
+from chainrule.ops import CALLS
 
 ROWS = recorded("pytorch.jsonl")
 
-# Where the names of backward functions differ from PyTorch's on purpose.
-NAMED_OTHERWISE = {
-    "1/x": ("DivBackward0", "it is a division; PyTorch's MulBackward0 is the product behind a hidden reciprocal"),
-    "logdet(A)": ("LogdetBackward0", "PyTorch's WhereBackward0 is the choice of nan behind a hidden slogdet"),
+# Where the names of backward functions differ from PyTorch's on purpose: ours, those of the next functions, and why.
+LEAF = "AccumulateGrad"
+NAMED_OTHERWISE: dict[str, tuple[str, list[str], str]] = {
+    "1/x": ("DivBackward0", [LEAF], "a division; PyTorch multiplies by a hidden reciprocal"),
+    "logdet(A)": ("LogdetBackward0", [LEAF], "one function; PyTorch chooses nan behind a hidden slogdet"),
+    "outer(x, y)": ("MulBackward0", [LEAF, LEAF], "one function; PyTorch reshapes x before the product"),
+    "kron(A, B)": ("KronBackward0", [LEAF, LEAF], "one function; PyTorch reshapes a product of five axes"),
+    "slogdet(A)[1]": ("SelectBackward0", ["LinalgSlogdetBackward0"], "one array of both; PyTorch gives a pair"),
+    "A[0, 1]": ("SelectBackward0", [LEAF], "one index; PyTorch selects along one axis after the other"),
+    "transpose(A)": ("PermuteBackward0", [LEAF], "all axes in an order; PyTorch's transpose swaps two"),
 }
 # PyTorch's trigamma is off by 1e-10: the derivatives by mpmath decide, of the first and of the second order.
 MORE_EXACT = {
@@ -104,12 +112,37 @@ def test_gradients_of_gradients(row):
 @every_row
 def test_name_of_the_backward_function(row):
     _, output = run(row)
-    ours = output.grad_fn.name()
-    expected, _ = NAMED_OTHERWISE.get(row["expression"], (row["grad_fn"], ""))
-    assert ours == expected
+    expected = NAMED_OTHERWISE.get(row["expression"], (row["grad_fn"],))[0]
+    assert output.grad_fn.name() == expected
+
+
+# --- names of backward functions, and of the next ones ----------------------------------------------------------------
+
+NAMES = recorded("pytorch_grad_fn.jsonl")
+POINT = {"x": [0.3, 0.5], "y": [0.7, 0.4], "A": [[2.0, 0.3], [0.4, 1.5]], "B": [[1.0, -0.5], [0.2, 0.8]]}
+SAME = [row for row in NAMES if row["ours"] is not None]
+
+
+def names_of(text: str) -> tuple[str, list[str]]:
+    """The name of the output's backward function, and those of the next functions."""
+    leaves = {name: cr.tensor(value, requires_grad=True) for name, value in POINT.items()}
+    function = cr.parse(text).run(leaves).output.grad_fn
+    return function.name(), [edge.name() for edge, _ in function.next_functions if edge is not None]
+
+
+@pytest.mark.parametrize("row", SAME, ids=[row["expression"] for row in SAME])
+def test_backward_and_next_functions(row):
+    expected = NAMED_OTHERWISE[row["ours"]][:2] if row["ours"] in NAMED_OTHERWISE else (row["grad_fn"], row["next"])
+    assert names_of(row["ours"]) == expected
+
+
+def test_what_is_left_out_is_not_in_the_language():
+    left_out = {row["expression"] for row in NAMES if row["ours"] is None} - {"x.clamp(min=0.4)"}  # a clip of one side
+    for expression in left_out:
+        assert CALLS.keys().isdisjoint(re.findall(r"\.(\w+)\(", expression)), expression
 
 
 def test_differences_of_names_are_real():
     """A name that has become PyTorch's has no place among the exceptions."""
-    pytorch = {row["expression"]: row["grad_fn"] for row in ROWS}
-    assert all(pytorch[expression] != name for expression, (name, _) in NAMED_OTHERWISE.items())
+    theirs = {row["ours"]: (row["grad_fn"], row["next"]) for row in SAME}
+    assert all(theirs[text] != (name, after) for text, (name, after, _) in NAMED_OTHERWISE.items())

@@ -23,7 +23,7 @@ import sympy as sp
 from truth import precise, ulps
 
 import chainrule as cr
-from chainrule import symbolic
+from chainrule import digits, symbolic
 from chainrule.evaluate import value_and_grad
 from chainrule.graph import INPUT, Graph
 from chainrule.ops import TABLE, Interval, Op
@@ -81,6 +81,15 @@ def graph_of(op: Op) -> Graph:
     for name in op.inputs:
         graph.give_name(name, graph.append(INPUT, ()))
     graph.output = graph.last = graph.append(op, tuple(range(op.arity)))
+    return graph
+
+
+def graph_of_many(op: Op, count: int) -> Graph:
+    """The same for a row of any number of inputs."""
+    graph = Graph()
+    for i in range(count):
+        graph.give_name(f"x_{i}", graph.append(INPUT, ()))
+    graph.output = graph.last = graph.append(op, tuple(range(count)))
     return graph
 
 
@@ -364,7 +373,7 @@ def test_branch_not_taken_contributes_zero():
 
 # --- rows on whole arrays ---------------------------------------------------------------------------------------------
 
-SHAPES: list[tuple[int, ...]] = [(), (3,), (4,), (1, 3), (2, 3), (3, 4), (3, 3), (2, 3, 4), (2, 1, 3, 3)]
+SHAPES: list[tuple[int, ...]] = [(), (3,), (4,), (1, 3), (2, 2), (2, 3), (3, 4), (3, 3), (2, 3, 4), (2, 1, 3, 3)]
 # Values to try for static parameters, by the parameter's name; those that do not fit an array are skipped.
 SAMPLES: dict[str, list[Any]] = {
     "axis": [None, 0, 1, -1, (0, 1)],
@@ -499,3 +508,51 @@ def test_whole_array_zero_cotangent_is_zero(op):
         except (cr.ChainruleError, np.linalg.LinAlgError):
             continue  # refused, not wrong: a matrix of zeros has no inverse
         assert all(leaf.grad is None or not np.any(leaf.grad.numpy()) for leaf in leaves)
+
+
+SMALL = 4  # elements: enough for a matrix, little enough for SymPy
+
+
+@pytest.mark.parametrize("library", [sp, digits.LIBRARY], ids=["SymPy", "mpmath"])
+@whole
+def test_whole_array_counterpart(op, library):
+    """What SymPy and mpmath compute instead of the row, at the same numbers."""
+    if not op.public:
+        return  # a part of rules, which no program has
+    met = 0
+    for bound, xs in cases(op):
+        expected = bound.compute(*xs)
+        if max(map(np.size, xs)) <= (12 if library is not sp else SMALL) and np.all(np.isfinite(expected)):
+            met += 1
+            exact = [np.frompyfunc(lambda v: library.Rational(*v.as_integer_ratio()), 1, 1)(x) for x in xs]
+            with np.errstate(all="ignore"):
+                value = np.asarray(bound.by(library, *exact))
+            got = np.array(value.tolist(), dtype=float)
+            assert got.shape == np.shape(expected)
+            np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13, err_msg=f"{bound} {xs}")
+    assert met
+
+
+@whole
+def test_whole_array_rule_against_sympy(op):
+    """SymPy's derivatives of the counterpart: a few small cases of each row."""
+    if not op.public:
+        return
+    small = [case for case in cases(op) if max(map(np.size, case[1])) <= SMALL]
+    for bound, xs in small[:: max(1, len(small) // 6)]:
+        graph = graph_of(bound) if op.arity else graph_of_many(bound, len(xs))
+        names = graph.inputs
+        shape = np.shape(bound.compute(*xs))
+        weights = np.random.default_rng(3).integers(1, 5, shape) * 1.0
+        term, symbols = symbolic.lower(graph, {n: np.shape(x) for n, x in zip(names, xs, strict=True)}, doubles=True)
+        total = symbolic.total(term, weights)
+        point = {}
+        for name, x in zip(names, xs, strict=True):
+            for index in np.ndindex(np.shape(x)):
+                point[symbols[name][index] if index else symbols[name]] = symbolic.as_double(np.asarray(x)[index])
+        _, found = value_and_grad(graph, dict(zip(names, xs, strict=True)), cotangent=weights)
+        for name, gradient in found.items():
+            for index in np.ndindex(np.shape(gradient)):
+                symbol = symbols[name][index] if index else symbols[name]
+                true = symbolic.value_at(symbolic.derivative(total, symbol), point)
+                assert np.asarray(gradient)[index] == pytest.approx(float(true), rel=1e-11, abs=1e-13), (bound, xs)

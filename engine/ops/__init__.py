@@ -5,7 +5,6 @@ Nothing else names an operation: the parser, the engine, SymPy's counterpart, th
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from . import (
@@ -55,20 +54,23 @@ for _file in (*_FILES, barriers):
             FAMILIES[_row.name] = _file.__name__.rpartition(".")[2]
 INFIX: dict[str, Op] = {op.infix: op for op in TABLE.values() if op.infix and op.public and op.arity == 2}
 CONSTANTS: dict[str, Op] = {op.name: op for op in vars(constants).values() if isinstance(op, Op)}
-_OVERLOADS = {op.overloads: op for op in TABLE.values() if op.overloads}
+_OVERLOADS: dict[str, list[Op]] = {}
+for _op in TABLE.values():
+    for _name in (_op.overloads, *_op.aliases) if _op.overloads else ():
+        _OVERLOADS.setdefault(_name, []).append(_op)
 # The functions of the language: every name that can be called.
 CALLS: dict[str, Op] = {
     name: op for op in TABLE.values() if op.public and not op.level for name in (op.name, *op.aliases)
 }
-for _name, _op in _OVERLOADS.items():
-    CALLS.setdefault(_name, _op)
+for _name, _rows in _OVERLOADS.items():
+    CALLS.setdefault(_name, _rows[0])
 
 
 def find(name: str, count: int) -> Op | None:
     """The row that a call `name(…)` with `count` inputs means, or None for an unknown name."""
-    other = _OVERLOADS.get(name)
-    if other is not None and (count == other.arity or (other.folds and count > 2)):
-        return other
+    for op in _OVERLOADS.get(name, ()):
+        if count == op.arity or (op.variadic and count > 2):
+            return op
     return CALLS.get(name)
 
 
@@ -104,7 +106,7 @@ def function(name: str) -> Any:
     def overloaded(*xs: Any, **params: Any) -> Any:
         op = find(name, len(xs))
         assert op is not None
-        return functools.reduce(op, xs) if op.folds and len(xs) > 2 else op(*xs, **params)
+        return op(*xs, **params)
 
     return overloaded
 

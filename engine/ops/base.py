@@ -126,10 +126,12 @@ class Op:
     signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
                by name, `*shape` is any number of static numbers, `*xs` any number of inputs
     fits       the shapes that it takes, in words, told where others were given
+    instead_of the operations, from the outer to the inner, that it does in one where they overflow or lose digits
     numpy      functions of NumPy's, besides `forward`, that mean this row when they meet a Tensor
     exact      the result is made of the inputs' own numbers, their negatives or small integers: nothing is rounded
     shapes_only  the rules need the inputs for their shapes only, not their values
-    overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
+    overloads  a name under which it answers too when called with its own number of arguments: log(x, b), max(x, y);
+               a row of any number of inputs answers from three on
     """
 
     name: str
@@ -147,12 +149,12 @@ class Op:
     level: int = 0
     signature: str = ""
     overloads: str | None = None
-    folds: bool = False
     elementwise: bool | None = None
     public: bool = True
     shapes_only: bool = False
     exact: bool = False
     fits: str = ""
+    instead_of: tuple[Op, ...] = ()
     numpy: tuple[Callable[..., Any], ...] = ()
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -7,6 +7,7 @@ cholesky is Murray's (2016), that of pinv Golub's and Pereyra's (1973).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..errors import ChainruleError
 from .arithmetic import where
 from .arrays import column, index, row, sum_
 from .base import Edge, Op, chain
+from .elementary import log
 from .linalg import matmul
 from .shapes import eye_like, swap, tril
 
@@ -44,13 +46,27 @@ def _symmetric(x: Any, name: str) -> Any:
     return (x + across) / 2
 
 
+# --- counterparts in SymPy and its like -------------------------------------------------------------------------------
+
+
 def _by_matrix(function: Any, *xs: Any) -> Any:
-    """A function of SymPy's matrices, applied to each matrix of arrays of them; it gives a nested list or a term."""
+    """A function of object arrays of two axes applied to each matrix of arrays of them; it gives a term or a list."""
     lead = np.broadcast_shapes(*(np.shape(x)[:-2] for x in xs))
     spread = [np.broadcast_to(x, lead + np.shape(x)[-2:]) for x in xs]
-    found = [function(*(x[i] for x in spread)) for i in np.ndindex(lead)]
-    first = np.array(found[0], dtype=object)
-    return np.array(found, dtype=object).reshape(lead + first.shape)[()]
+    found = [np.array(function(*(x[i] for x in spread)), dtype=object) for i in np.ndindex(lead)]
+    return np.stack(found).reshape(lead + found[0].shape)[()]
+
+
+def _determinant(sp: Any, x: Any) -> Any:
+    return sp.Matrix(x.tolist()).det()
+
+
+def _inverse(sp: Any, x: Any) -> Any:
+    return np.array(sp.Matrix(x.tolist()).inv().tolist(), dtype=object)
+
+
+def _minor(x: Any, i: int, j: int) -> Any:
+    return np.delete(np.delete(x, i, axis=0), j, axis=1)
 
 
 # --- inverses and systems of equations --------------------------------------------------------------------------------
@@ -71,7 +87,7 @@ inv: Op = Op(
     "the inverse of a square matrix",
     vjps=(lambda g, y, x: -matmul(matmul(swap(y), g), swap(y)),),
     numpy=(np.linalg.inv,),
-    sympy=lambda sp, x: _by_matrix(lambda m: sp.Matrix(m).inv(method="ADJ").tolist(), x),
+    sympy=lambda sp, x: _by_matrix(partial(_inverse, sp), x),
     signature="A",
     grad_fn="LinalgInvExBackward0",
 )
@@ -97,11 +113,8 @@ def _solve_left_vjp(g: Any, y: Any, x: Any, b: Any) -> Any:
 
 
 def _symbolic_solve(sp: Any, x: Any, b: Any) -> Any:
-    def one(a: Any, c: Any) -> Any:
-        m = sp.Matrix(a)
-        return (m.adjugate() * sp.Matrix(c) / m.det()).tolist()
-
-    return _by_matrix(one, x, b) if np.ndim(b) > 1 else _by_matrix(one, x, b[:, None])[..., 0]
+    found = _by_matrix(lambda a, c: _inverse(sp, a) @ c, x, b if np.ndim(b) > 1 else b[:, None])
+    return found if np.ndim(b) > 1 else found[..., 0]
 
 
 solve: Op = Op(
@@ -128,12 +141,8 @@ def _pinv_vjp(g: Any, y: Any, x: Any) -> Any:
 def _symbolic_pinv(sp: Any, x: Any) -> Any:
     """The formula for matrices of full rank."""
 
-    def one(a: Any) -> Any:
-        m = sp.Matrix(a)
-        tall = m.rows >= m.cols
-        return ((m.T * m).inv(method="ADJ") * m.T if tall else m.T * (m * m.T).inv(method="ADJ")).tolist()
-
-    return _by_matrix(one, x)
+    tall = np.shape(x)[-2] >= np.shape(x)[-1]
+    return _by_matrix(lambda a: _inverse(sp, a.T @ a) @ a.T if tall else a.T @ _inverse(sp, a @ a.T), x)
 
 
 pinv: Op = Op(
@@ -171,7 +180,10 @@ cofactors: Op = Op(
     _cofactors,
     "the matrix of cofactors, det(A)·A⁻ᵀ",
     vjps=(_cofactor_vjp,),
-    sympy=lambda sp, x: _by_matrix(lambda m: sp.Matrix(m).cofactor_matrix().tolist(), x),
+    sympy=lambda sp, x: _by_matrix(
+        lambda a: [[(-1) ** (i + j) * _determinant(sp, _minor(a, i, j)) for j in range(len(a))] for i in range(len(a))],
+        x,
+    ),
     signature="A",
     public=False,
 )
@@ -187,7 +199,7 @@ det: Op = Op(
     np.linalg.det,
     "the determinant of a square matrix",
     vjps=(lambda g, y, x: _each_matrix(g) * cofactors(x),),
-    sympy=lambda sp, x: _by_matrix(lambda m: sp.Matrix(m).det(), x),
+    sympy=lambda sp, x: _by_matrix(partial(_determinant, sp), x),
     signature="A",
     grad_fn="LinalgDetBackward0",
 )
@@ -203,14 +215,15 @@ logdet: Op = Op(
     _logdet,
     "log(det(A)) without overflow; nan where the determinant is negative (log|det A| is slogdet(A)[1])",
     vjps=(lambda g, y, x: _each_matrix(g) * swap(inv(x)),),
-    sympy=lambda sp, x: _by_matrix(lambda m: sp.log(sp.Matrix(m).det()), x),
+    instead_of=(log, det),
+    sympy=lambda sp, x: _by_matrix(lambda a: sp.log(_determinant(sp, a)), x),
     signature="A",
 )
 
 
 def _symbolic_slogdet(sp: Any, x: Any) -> Any:
     def one(a: Any) -> Any:
-        determinant = sp.Matrix(a).det()
+        determinant = _determinant(sp, a)
         return [sp.sign(determinant), sp.log(sp.Abs(determinant))]
 
     return np.moveaxis(_by_matrix(one, x), -1, 0)
@@ -277,15 +290,15 @@ def _equal_eigenvalues(x: Any) -> Any:
 
 
 def _symbolic_eigenvalues(sp: Any, x: Any) -> Any:
-    if np.shape(x)[-1] > 2:
-        raise ChainruleError("value", "no closed form for the eigenvalues of more than 2 rows")
-
     def one(a: Any) -> Any:
-        if len(a) == 1:
-            return [a[0, 0]]
-        middle, off = (a[0, 0] + a[1, 1]) / 2, (a[0, 1] + a[1, 0]) / 2
-        radius = sp.sqrt(((a[0, 0] - a[1, 1]) / 2) ** 2 + off**2)
-        return [middle - radius, middle + radius]
+        a = (a + a.T) / 2
+        if hasattr(sp, "eigsy"):  # mpmath's; SymPy has none in order
+            return [*sp.eigsy(sp.matrix(a.tolist()), eigvals_only=True)]
+        if len(a) > 2:
+            raise ChainruleError("value", "SymPy has no usable formula for the eigenvalues of more than 2 rows")
+        middle, half = (a[0, 0] + a[-1, -1]) / 2, (a[0, 0] - a[-1, -1]) / 2
+        radius = sp.sqrt(half**2 + a[0, -1] ** 2)
+        return [middle - radius, middle + radius] if len(a) == 2 else [a[0, 0]]
 
     return _by_matrix(one, x)
 

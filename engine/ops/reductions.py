@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import abs_, sign, where
+from .arithmetic import abs_, div, sign, where
 from .arrays import REDUCTION, column, count, expand_like, reduced_name, reshape_like, row, sum_
 from .base import Edge, Op, chain
-from .elementary import exp
+from .elementary import exp, log
 from .shapes import eye_like, flip
 
 
@@ -113,7 +113,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def _to_last(x: Any, axis: Any = None) -> Any:
     axes = _axes(axis, np.ndim(x))
-    moved = np.moveaxis(x, axes, range(-len(axes), 0))
+    moved = np.moveaxis(np.asarray(x), axes, range(-len(axes), 0))
     return np.reshape(moved, (*moved.shape[: moved.ndim - len(axes)], -1))
 
 
@@ -207,17 +207,14 @@ cumsum: Op = Op(
 # --- extremes ---------------------------------------------------------------------------------------------------------
 
 
-def _largest(extreme: Any) -> Any:
+def _largest(extreme: str) -> Any:
     """SymPy's counterpart of a largest or smallest element: Max or Min taken along axes."""
 
-    def reduced(x: Any, axis: Any, keepdims: bool, take: Any) -> Any:
-        pairwise = np.frompyfunc(take, 2, 1)
-        if axis is None:
-            found = pairwise.reduce(np.ravel(x))
-            return np.reshape(np.asarray(found, dtype=object), (1,) * np.ndim(x)) if keepdims else found
-        return pairwise.reduce(x, axis=axis, keepdims=keepdims)
+    def counterpart(sp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        found = np.frompyfunc(getattr(sp, extreme), 2, 1).reduce(_to_last(x, axis), axis=-1)
+        return np.expand_dims(found, _axes(axis, np.ndim(x))) if keepdims else found
 
-    return lambda sp, x, axis=None, keepdims=False: reduced(x, axis, keepdims, getattr(sp, extreme))
+    return counterpart
 
 
 def extreme_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -366,6 +363,7 @@ logsumexp: Op = Op(
             expand_like(g, x, axis=axis, keepdims=keepdims), softmax(x, axis=axis)
         ),
     ),
+    instead_of=(log, sum_, exp),
     sympy=lambda sp, x, axis=None, keepdims=False: _each(
         sp.log, np.sum(_each(sp.exp, x), axis=axis, keepdims=keepdims)
     ),
@@ -375,6 +373,7 @@ softmax: Op = Op(
     "softmax",
     _softmax,
     "exp(x)/Σ exp(x) along the last axis, another, or all (axis=None); elements at inf share 1 evenly",
+    instead_of=(div, sum_, exp),
     vjps=(lambda g, y, x, axis=-1: y * (g - sum_(g * y, axis=axis, keepdims=True)),),
     sympy=lambda sp, x, axis=-1: _each(sp.exp, x) / np.sum(_each(sp.exp, x), axis=axis, keepdims=True),
     signature="x; *, axis=-1",
@@ -383,6 +382,7 @@ log_softmax: Op = Op(
     "log_softmax",
     _log_softmax,
     "x - logsumexp(x) along the last axis, another, or all (axis=None)",
+    instead_of=(log, softmax),
     vjps=(lambda g, y, x, axis=-1: g - exp(y) * sum_(g, axis=axis, keepdims=True),),
     sympy=lambda sp, x, axis=-1: x - _each(sp.log, np.sum(_each(sp.exp, x), axis=axis, keepdims=True)),
     signature="x; *, axis=-1",
