@@ -204,7 +204,7 @@ def test_what_does_not_fit_is_refused(expression, matrix, message):
 
 @pytest.mark.parametrize(
     "expression",
-    ["outer(x, x)", "kron(x, x)", "x[:, None] + x", "x[:, None]*x", "max(x[:, None], x)", "x[:, None] @ x[None]",
+    ["outer(x, x)", "kron(x, x)", "x[:, None] + x", "x[:, None]*x", "max(x[:, None], x)", "max(0, x, x[:, None])", "x[:, None] @ x[None]",
      "diag(x)", "tril(x)", "where(x, x[:, None], 1)", "eye(1e5)", "zeros(1e5, 1e5)", "linspace(0, 1, 1e9)"],
 )  # fmt: skip
 def test_nothing_is_allocated_before_its_size_is_checked(expression):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .base import POSITIVE, REAL, Edge, Interval, Op, kink
+from .sizes import check_broadcast
 from .traced import Traced
 
 # Precedence of the infix forms, loosest first (the language's table of operators).
@@ -247,9 +248,13 @@ def _most(better: Any, forward: Any, symbolic: str, doc: str) -> Op:
         shares = sum(where(x == y, 1, 0) for x in xs)
         return where(xs[which] == y, g / shares, 0)
 
+    def best(*xs: Any) -> Any:
+        check_broadcast(xs)
+        return functools.reduce(forward, xs)
+
     return Op(
         f"{better.name}_of_many",
-        lambda *xs: functools.reduce(forward, xs),
+        best,
         doc,
         vjps=(rule,),
         scalar=lambda *xs: functools.reduce(better.scalar, xs),

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sizes import check_broadcast
+from .sizes import SMALL, check_broadcast
 from .traced import Traced
 
 Rule = Callable[..., Any] | int | None
@@ -272,8 +272,11 @@ class Op:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
         if self.scalar is not None and PLAIN.issuperset(map(type, xs)):
             return self._on_numbers(xs)
-        if self.elementwise and len(xs) > 1:
-            check_broadcast(xs)
+        if self.elementwise:
+            for x in xs:
+                if type(x) is np.ndarray and x.size > SMALL:
+                    check_broadcast(xs)
+                    break
         if _quiet.on:
             return self.forward(*xs)
         with np.errstate(all="ignore"):

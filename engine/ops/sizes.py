@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ChainruleError
 
 MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
+SMALL = 100  # elements: up to four arrays of so few do not stretch to more than may be allocated
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
