@@ -27,6 +27,7 @@ class Entry:
     family: str
     aliases: tuple[str, ...]
     domain: dict[str, str]
+    takes: str
     grad_fn: str | None
     derivatives: dict[str, str]
     edges: tuple[str, ...]
@@ -55,6 +56,7 @@ def entry(op: Op) -> Entry:
         ops.FAMILIES[op.name],
         tuple(name for name in (op.name, *op.aliases) if op.level or name != (op.overloads or op.name)),
         {name: str(interval) for name, interval in zip(op.inputs, op.domain, strict=False)} if op.elementwise else {},
+        op.fits,
         _grad_fn(op),
         _derivatives(op),
         tuple(_edge_text(op, edge) for edge in op.edges),

@@ -165,6 +165,18 @@ def test_determinant_of_a_singular_matrix_has_a_gradient(matrix):
     np.testing.assert_allclose(gradients["A"], minors, rtol=1e-12, atol=1e-15)
 
 
+@every_singular
+def test_second_derivatives_of_the_determinant_of_a_singular_matrix(matrix):
+    """By differences of the cofactors, which are polynomials."""
+    hessian = cr.hessian(cr.det, cr.tensor(matrix)).detach().numpy()
+    a = np.array(matrix)
+    for i, j in np.ndindex(*a.shape):
+        step = np.zeros(a.shape)
+        step[i, j] = 1e-3
+        up, down = (cr.parse("det(A)").value_and_grad({"A": a + sign * step})[1]["A"] for sign in (1, -1))
+        np.testing.assert_allclose(hessian[i, j], (up - down) / 2e-3, rtol=1e-9, atol=1e-9)
+
+
 def test_ill_conditioned_matrix_has_the_digits_that_it_has():
     """Hilbert's matrix of 8 rows, condition number 1e10: refused it would be a loss."""
     hilbert = [[1 / (i + j + 1) for j in range(8)] for i in range(8)]
@@ -204,8 +216,11 @@ def test_what_does_not_fit_is_refused(expression, matrix, message):
 
 @pytest.mark.parametrize(
     "expression",
-    ["outer(x, x)", "kron(x, x)", "x[:, None] + x", "x[:, None]*x", "max(x[:, None], x)", "max(0, x, x[:, None])", "x[:, None] @ x[None]",
-     "diag(x)", "tril(x)", "where(x, x[:, None], 1)", "eye(1e5)", "zeros(1e5, 1e5)", "linspace(0, 1, 1e9)"],
+    [
+        "outer(x, x)", "kron(x, x)", "x[:, None] + x", "x[:, None]*x", "max(x[:, None], x)", "max(0, x, x[:, None])",
+        "x[:, None] @ x[None]", "diag(x)", "tril(x)", "where(x, x[:, None], 1)", "eye(1e5)", "zeros(1e5, 1e5)",
+        "linspace(0, 1, 1e9)",
+    ],
 )  # fmt: skip
 def test_nothing_is_allocated_before_its_size_is_checked(expression):
     program = cr.parse(expression)

@@ -146,3 +146,16 @@ def test_differences_of_names_are_real():
     """A name that has become PyTorch's has no place among the exceptions."""
     theirs = {row["ours"]: (row["grad_fn"], row["next"]) for row in SAME}
     assert all(theirs[text] != (name, after) for text, (name, after, _) in NAMED_OTHERWISE.items())
+
+
+# PyTorch 2.13 on the parts of an index, one by one; the last that does something gives the name.
+INDEX_NAMES = {
+    "x[0]": "Select", "x[:1]": "Slice", "x[::2]": "Slice", "x[:]": "Slice", "x[...]": "Alias", "x[None]": "Unsqueeze",
+    "x[[0, 1]]": "Index", "A[:, 0]": "Select", "A[..., 0]": "Select", "A[0, 1:]": "Slice", "A[1:, 0]": "Select",
+    "A[None, 0]": "Select", "A[0, None]": "Unsqueeze", "A[0, [0, 1]]": "Index", "A[1:, :]": "Slice",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name"), INDEX_NAMES.items())
+def test_name_of_an_index(text, name):
+    assert names_of(text)[0] == f"{name}Backward0"

@@ -397,6 +397,7 @@ PROMISES: dict[str, Callable[..., bool]] = {
     "place_like": lambda g, x, key: np.shape(g) == np.shape(np.asarray(x)[key]),
     "place_diagonal": lambda g, x, k: np.ndim(x) == 2 and np.shape(g) == np.shape(np.diag(x, k)),
     "from_last": lambda c, x, axis: np.shape(c) == np.shape(TABLE["to_last"](x, axis=axis)),
+    "cofactor_derivative": lambda h, x: np.shape(h) == np.shape(x),
     "piece_of": lambda g, *xs, axis, which: np.shape(g) == np.shape(np.concatenate(xs, axis)),
 }
 SYMMETRIC = {"cholesky", "eigvalsh", "eigenvectors"}  # rows that take only symmetric matrices

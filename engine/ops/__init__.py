@@ -14,9 +14,12 @@ from . import (
     base,
     constants,
     creations,
+    decompositions,
+    determinants,
     elementary,
     linalg,
     matrices,
+    probabilities,
     reductions,
     shapes,
     special,
@@ -44,10 +47,13 @@ __all__ = [
 ]
 
 # Each file after those whose rows it uses.
-_FILES = (base, constants, arithmetic, elementary, special, arrays, shapes, reductions, linalg, matrices, creations)
+_FILES = (
+    base, constants, arithmetic, elementary, special, arrays, shapes, reductions, probabilities, linalg, matrices,
+    determinants, decompositions, creations, barriers,
+)  # fmt: skip
 TABLE: dict[str, Op] = {}
 FAMILIES: dict[str, str] = {}  # the file of each row
-for _file in (*_FILES, barriers):
+for _file in _FILES:
     for _row in vars(_file).values():
         if isinstance(_row, Op) and _row.name not in TABLE:
             TABLE[_row.name] = _row

@@ -241,7 +241,7 @@ minimum: Op = Op(
 )
 
 
-def _most(better: Any, forward: Any, symbolic: str, doc: str) -> Op:
+def _most(better: Any, forward: Any, symbolic: str, which_one: str) -> Op:
     """The row of maximum or minimum of three arguments or more: all that are best share the cotangent evenly."""
 
     def rule(g: Any, y: Any, *xs: Any, which: int = 0) -> Any:
@@ -255,11 +255,11 @@ def _most(better: Any, forward: Any, symbolic: str, doc: str) -> Op:
     return Op(
         f"{better.name}_of_many",
         best,
-        doc,
+        f"the {which_one} of its arguments",
         vjps=(rule,),
         scalar=lambda *xs: functools.reduce(better.scalar, xs),
         sympy=lambda sp, *xs: getattr(sp, symbolic)(*xs),
-        edges=(Edge("tie", "two arguments are best", functools.partial(_tied, forward), (1, 1, 1), (), (), ()),),
+        edges=(Edge("tie", f"two {which_one} arguments", functools.partial(_tied, forward), (1, 1, 1), (), (), ()),),
         grad_fn=f"{better.name.capitalize()}Backward0",
         elementwise=True,
         signature="*xs",
@@ -275,8 +275,8 @@ def _tied(forward: Any, *xs: Any) -> Any:
     return sum(np.equal(x, best) * 1 for x in xs) > 1
 
 
-max_of_many = _most(maximum, np.maximum, "Max", "the largest of its arguments")
-min_of_many = _most(minimum, np.minimum, "Min", "the smallest of its arguments")
+max_of_many = _most(maximum, np.maximum, "Max", "largest")
+min_of_many = _most(minimum, np.minimum, "Min", "smallest")
 clip: Op = Op(
     "clip",
     np.clip,

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import abs_, div, sign, where
+from .arithmetic import abs_, sign, where
 from .arrays import REDUCTION, column, count, expand_like, reduced_name, reshape_like, row, sum_
 from .base import Edge, Op, chain
-from .elementary import exp, log
 from .shapes import eye_like, flip
 
 
-def _each(function: Any, x: Any) -> Any:
+def each(function: Any, x: Any) -> Any:
     """A function of SymPy's of each element."""
     return np.frompyfunc(function, 1, 1)(x)
 
@@ -99,26 +98,26 @@ std: Op = Op(
         Edge("kink", "all elements equal", lambda x, **params: _std(x, **params) == 0, ([3.0, 3.0],),
              (0.0,), (-0.5,), (0.5,)),
     ),
-    sympy=lambda sp, x, **params: _each(sp.sqrt, _symbolic_var(sp, x, **params)),
+    sympy=lambda sp, x, **params: each(sp.sqrt, _symbolic_var(sp, x, **params)),
     signature=f"{REDUCTION}, ddof=0",
 )  # fmt: skip
 
 # --- products ---------------------------------------------------------------------------------------------------------
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that a reduction goes over, counted from the front."""
     return tuple(range(ndim)) if axis is None else tuple(a % ndim for a in np.atleast_1d(axis)) if ndim else ()
 
 
 def _to_last(x: Any, axis: Any = None) -> Any:
-    axes = _axes(axis, np.ndim(x))
+    axes = reduced_axes(axis, np.ndim(x))
     moved = np.moveaxis(np.asarray(x), axes, range(-len(axes), 0))
     return np.reshape(moved, (*moved.shape[: moved.ndim - len(axes)], -1))
 
 
 def _from_last(c: Any, x: Any, axis: Any = None) -> Any:
-    axes = _axes(axis, np.ndim(x))
+    axes = reduced_axes(axis, np.ndim(x))
     moved = np.moveaxis(np.broadcast_to(0, np.shape(x)), axes, range(-len(axes), 0))  # for its shape alone
     return np.moveaxis(np.reshape(c, moved.shape), range(-len(axes), 0), axes)[()]
 
@@ -212,7 +211,7 @@ def _largest(extreme: str) -> Any:
 
     def counterpart(sp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         found = np.frompyfunc(getattr(sp, extreme), 2, 1).reduce(_to_last(x, axis), axis=-1)
-        return np.expand_dims(found, _axes(axis, np.ndim(x))) if keepdims else found
+        return np.expand_dims(found, reduced_axes(axis, np.ndim(x))) if keepdims else found
 
     return counterpart
 
@@ -309,82 +308,8 @@ norm: Op = Op(
 
 
 def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    size = _each(sp.Abs, x)
+    size = each(sp.Abs, x)
     if ord == math.inf:
         return max_.sympy(sp, size, axis=axis, keepdims=keepdims)  # type: ignore[operator,misc]
     total = np.sum(x * x if ord == 2 else size ** sp.nsimplify(ord), axis=axis, keepdims=keepdims)
-    return _each(lambda t: t ** (1 / sp.nsimplify(ord)), total)
-
-
-# --- softmax ----------------------------------------------------------------------------------------------------------
-# Shifted by the largest element nothing overflows. Where that is infinite, those elements share all between them, as
-# tied largest elements share a gradient.
-
-
-def _top(x: Any, axis: Any) -> tuple[Any, Any]:
-    """The largest elements along the axes, and what to shift by: the same where it is finite, else 0."""
-    top = np.max(x, axis=axis, keepdims=True, initial=-math.inf)
-    return top, np.where(np.isfinite(top), top, 0.0)
-
-
-def _beyond_top(x: Any, top: Any, shift: Any, axis: Any) -> Any:
-    """log(Σ exp(x - top)), without loss near 0: from how many are largest, and the sum of the others."""
-    largest = x == top
-    ties = np.sum(largest, axis=axis, keepdims=True)
-    others = np.sum(np.where(largest, 0.0, np.exp(x - shift)), axis=axis, keepdims=True)
-    return np.log(ties) + np.log1p(others / ties)
-
-
-def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    top, shift = _top(x, axis)
-    total = top + np.where(np.isinf(top), 0.0, _beyond_top(x, top, shift, axis))
-    return total if keepdims else np.squeeze(total, axis=_axes(axis, np.ndim(x)))[()]
-
-
-def _softmax(x: Any, axis: Any = -1) -> Any:
-    top, shift = _top(x, axis)
-    weights = np.where(np.isfinite(top), np.exp(x - shift), x == top)
-    return weights / np.sum(weights, axis=axis, keepdims=True)
-
-
-def _log_softmax(x: Any, axis: Any = -1) -> Any:
-    top, shift = _top(x, axis)
-    if np.all(np.isfinite(top)):
-        return x - top - _beyond_top(x, top, shift, axis)
-    return np.where(np.isfinite(top), x - shift - _beyond_top(x, top, shift, axis), np.log(_softmax(x, axis)))
-
-
-logsumexp: Op = Op(
-    "logsumexp",
-    _logsumexp,
-    "log(Σ exp(x)) over all elements or along axes, without overflow",
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: chain(
-            expand_like(g, x, axis=axis, keepdims=keepdims), softmax(x, axis=axis)
-        ),
-    ),
-    instead_of=(log, sum_, exp),
-    sympy=lambda sp, x, axis=None, keepdims=False: _each(
-        sp.log, np.sum(_each(sp.exp, x), axis=axis, keepdims=keepdims)
-    ),
-    signature=REDUCTION,
-)
-softmax: Op = Op(
-    "softmax",
-    _softmax,
-    "exp(x)/Σ exp(x) along the last axis, another, or all (axis=None); elements at inf share 1 evenly",
-    instead_of=(div, sum_, exp),
-    vjps=(lambda g, y, x, axis=-1: y * (g - sum_(g * y, axis=axis, keepdims=True)),),
-    sympy=lambda sp, x, axis=-1: _each(sp.exp, x) / np.sum(_each(sp.exp, x), axis=axis, keepdims=True),
-    signature="x; *, axis=-1",
-)
-log_softmax: Op = Op(
-    "log_softmax",
-    _log_softmax,
-    "x - logsumexp(x) along the last axis, another, or all (axis=None)",
-    instead_of=(log, softmax),
-    vjps=(lambda g, y, x, axis=-1: g - exp(y) * sum_(g, axis=axis, keepdims=True),),
-    sympy=lambda sp, x, axis=-1: x - _each(sp.log, np.sum(_each(sp.exp, x), axis=axis, keepdims=True)),
-    signature="x; *, axis=-1",
-    grad_fn="LogSoftmaxBackward0",
-)
+    return each(lambda t: t ** (1 / sp.nsimplify(ord)), total)
