@@ -35,6 +35,12 @@ def _axes(ndim: int) -> str:
     return "its only axis is 0" if ndim == 1 else f"its axes are 0 to {ndim - 1}, or -1 to {-ndim} from the last"
 
 
+def _indices(n: int) -> str:
+    if n < 2:
+        return "its only index is 0" if n else "it is empty"
+    return f"indices go from 0 to {n - 1}, or from -1 to {-n} from the end"
+
+
 def _index_misfit(op: Op, shape: tuple[int, ...], error: IndexError) -> ChainruleError:
     """An index beyond an axis, or more indices than axes."""
     key = op.params.get("key", ())
@@ -48,9 +54,10 @@ def _index_misfit(op: Op, shape: tuple[int, ...], error: IndexError) -> Chainrul
         n = shape[axis]
         for i in np.ravel(k) if not isinstance(k, slice) else ():
             if not -n <= i < n:
-                where = f"along axis {axis} of {shape_text(shape)}" if len(shape) > 1 else f"in {n} elements"
-                hint = f"indices go from 0 to {n - 1}, or from -1 to {-n} from the end" if n else "it is empty"
-                return ChainruleError("shape", f"there is no index {i} {where}", hint=hint)
+                where = (
+                    f"along axis {axis} of {shape_text(shape)}" if len(shape) > 1 else f"in shape {shape_text(shape)}"
+                )
+                return ChainruleError("shape", f"there is no index {i} {where}", hint=_indices(n))
     return ChainruleError("shape", f"{op.name}: {error}; the array has shape {shape_text(shape)}")
 
 

@@ -206,3 +206,29 @@ def test_edge_of_a_whole_row(op, edge):
     assert slope(0) == edge.value[0]
     assert slope(-1e-9) == pytest.approx(edge.left[0], abs=1e-6)
     assert slope(1e-9) == pytest.approx(edge.right[0], abs=1e-6)
+
+
+# --- max and min of many arguments ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [cr.max, cr.min], ids=["max", "min"])
+def test_of_many_arguments(function):
+    values = np.random.default_rng(2).permutation(21).reshape(3, 7) / 21  # no two alike
+    drawn = [cr.tensor(row, requires_grad=True) for row in values] + [cr.tensor(0.49, requires_grad=True)]
+    assert cr.gradcheck(function, drawn)
+    assert cr.gradgradcheck(function, drawn)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_of_many_is_the_nested_one_where_nothing_is_tied(name):
+    values = {"A": [[1.0, 5.0], [0.0, -2.0]], "x": [2.0, 4.0], "s": 1.5}
+    many, nested = cr.parse(f"{name}(A, x, s)"), cr.parse(f"{name}({name}(A, x), s)")
+    cotangent = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_equal(*(p.value_and_grad(values, cotangent=cotangent) for p in (many, nested)))
+    assert str(many) == f"{name}(A, x, s)"
+
+
+def test_nan_among_many():
+    value, gradients = cr.parse("max(x, w, z)").value_and_grad({"x": nan, "w": 1, "z": 2})
+    assert math.isnan(value)
+    assert set(gradients.values()) == {0}
