@@ -22,7 +22,7 @@ class GraphTerm(Traced):
         self.place = place
         self.ndim = ndim
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
         """Append `op` to the graph."""
         if op in (mul, chain_product) and 1 in (kept := [x for x in xs if not isinstance(x, GraphTerm)]):
             return next(x for x in xs if isinstance(x, GraphTerm)) if len(kept) == 1 else 1

@@ -109,7 +109,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return POSTFIX, ["[", *_commas([(j, 0) for j in args]), "]"]
     if op.name == index.name:
         return POSTFIX, [(args[0], POSTFIX), f"[{', '.join(map(_key_text, op.params['key']))}]"]
-    if op.infix == ".T":
+    if op.infix == ".T" and not op.params:
         bracket = graph.nodes[args[0]].value is not None
         return POSTFIX, [*("(" * bracket), (args[0], POSTFIX), *(")" * bracket), ".T"]
     if op.level and op.arity == 1:
@@ -123,7 +123,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return CONDITIONAL, [a, " if ", c, " else ", b]
     if op.name in CONSTANTS:
         return POSTFIX, [op.name]
-    statics = [f"{name}={_static_text(value)}" if name not in _positional(node) else _static_text(value)
+    statics = [_static_text(value) if name in _positional(node) else f"{name}={_named_text(value)}"
                for name, value in op.params.items() if name != "seed"]  # fmt: skip
     return POSTFIX, [op.overloads or op.name, "(", *_commas([*((j, 0) for j in args), *filter(None, statics)]), ")"]
 
@@ -184,7 +184,11 @@ def _key_text(key: Any) -> str:
         return text if key.step is None else f"{text}:{key.step}"
     if key is Ellipsis:
         return "..."
-    return "None" if key is None else _static_text(key)
+    return "None" if key is None else _named_text(key)
+
+
+def _named_text(value: Any) -> str:
+    return f"[{', '.join(map(_named_text, value))}]" if isinstance(value, tuple) else _static_text(value)
 
 
 def _static_text(value: Any) -> str:

@@ -28,7 +28,8 @@ from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
 from .ops.arithmetic import COMPARISON, identity
-from .ops.arrays import index, transpose
+from .ops.arrays import index
+from .ops.shapes import transpose
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -187,7 +188,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Tensor:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Tensor:
         """Compute `op` and, where a gradient can flow, record it."""
         values: list[Any] = []
         edges: list[Edge] = []
