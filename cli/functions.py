@@ -70,6 +70,7 @@ def _explain(entry: handbook.Entry, screen: Screen) -> None:
     screen.line(f"  {entry.doc}")
     rows: list[tuple[str, Any]] = [("also", ", ".join(entry.aliases))]
     rows += [("domain", ", ".join(f"{name} in {interval}" for name, interval in entry.domain.items()))]
+    rows += [("takes", entry.takes)]
     one = len(entry.derivatives) == 1
     word = "derivative" if entry.domain else "cotangent"
     rows += [(word if one else f"{word}, {name}", text) for name, text in entry.derivatives.items()]

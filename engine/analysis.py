@@ -152,7 +152,10 @@ def _analysed(program: Program, run: Run, chosen: list[str], cotangent: Any, kin
         cotangent = np.zeros(output.shape)
     start = start_cotangent(program, output._data, cotangent)
     if output.requires_grad and backward:
-        output.backward(None if cotangent is None else start)
+        try:
+            output.backward(None if cotangent is None else start)
+        except ChainruleError as error:
+            raise error.located(program.source, program.span(program.output)) from None
     point = {name: run.at(program.names[name])._data for name in program.inputs if program.names[name] < len(run.tape)}
     gradients = {name: _gradient(run, name) for name in chosen}
     return Analysis(

@@ -25,28 +25,34 @@ if TYPE_CHECKING:
 
 _next_age = count().__next__
 Hook = Callable[["Tensor"], "Tensor | None"]
+# The values that an edge belongs to were modified in place: their version, where, and by the function of which name.
+Change = tuple[int, str | None, str | None] | None
 
 
 class Function:
-    """One operation of the recorded graph: the graph's node on the way back."""
+    """One operation of the recorded graph: the graph's node on the way back.
+
+    What it saves of an input that a gradient flows to is the value: its edge knows the rest, and what nobody holds any
+    more is gone, which keeps long recordings small. Of other inputs it keeps what was given, Tensors among them.
+    """
 
     __slots__ = (
-        "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "raw", "retain", "versions", "xs",
+        "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "retain", "saved", "versions",
     )  # fmt: skip
 
-    def __init__(self, op: Op, xs: tuple[Any, ...], raw: tuple[Any, ...], edges: tuple[Edge, ...], output: Any) -> None:
+    def __init__(self, op: Op, saved: tuple[Any, ...], edges: tuple[Edge, ...], output: Any, name: str | None) -> None:
         self.op = op
-        self.xs: tuple[Any, ...] | None = xs  # the inputs, Tensors among them; None once they were let go
-        self.raw = raw  # their values
+        self.saved: tuple[Any, ...] | None = saved  # the inputs; None once they were let go
         self.edges = edges
         self.output = output
         self.age = _next_age()
         self.retain: weakref.ref[Tensor] | None = None
         self.hooks: list[Hook] | None = None
-        self.changed: tuple[int, str | None] | None = None  # the output was modified in place: its version, and where
-        self.versions: list[int] | None = None  # of the inputs when they were saved, where any was modified before
+        self.changed: Change = None
+        # Of the inputs when they were saved, where any was modified before; None for one that nothing can modify.
+        self.versions: list[int | None] | None = None
         self.made_at: str | None = None
-        self._name = op.backward_name(*xs) if callable(op.grad_fn) else None
+        self._name = name
 
     def name(self) -> str:
         """PyTorch's name of it: MulBackward0."""
@@ -64,8 +70,7 @@ class Function:
     def let_go(self) -> None:
         """Forget the values that the rules needed; a function that needed none can run again."""
         if not self.op.saves_nothing:
-            self.xs = None
-            self.raw = ()
+            self.saved = None
             self.output = None
 
     def __repr__(self) -> str:
@@ -75,11 +80,12 @@ class Function:
 class AccumulateGrad:
     """The end of an edge at a leaf: what arrives is added to the leaf's `grad`."""
 
-    __slots__ = ("_variable", "age", "hooks", "post_hooks")
+    __slots__ = ("_variable", "age", "changed", "hooks", "post_hooks")
 
     def __init__(self, variable: Tensor) -> None:
         self._variable = weakref.ref(variable)
         self.age = -1  # older than any operation
+        self.changed: Change = None
         self.hooks: list[Hook] | None = None
         self.post_hooks: list[Callable[[Tensor], None]] | None = None
 
@@ -182,30 +188,37 @@ def run_backward(
 
 def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | None) -> None:
     """Hand the cotangent of a function on to its inputs."""
-    xs, op, y = function.xs, function.op, function.output
-    if xs is None:
+    saved, op, y, edges = function.saved, function.op, function.output, function.edges
+    if saved is None:
         raise ChainruleError(
             "grad",
             "Trying to backward through the graph a second time",
             hint="what it saved was let go; call the first backward with retain_graph=True",
         )
-    values: Sequence[Any] = function.raw
-    if wrap is not None:  # the rules run on Tensors, and are recorded
-        values, y = xs, wrap(y, function)
-        cotangent = cotangent_of
+    values: list[Any] = []
+    suspect = function.changed is not None
+    for v, edge in zip(saved, edges):  # noqa: B905  (they are of one length, and this is the innermost loop)
+        if edge is not None:
+            if edge.changed is not None:
+                suspect = True
+            if wrap is not None:  # the rules run on Tensors, and are recorded
+                v = wrap(v, edge)
+        elif isinstance(v, Traced):
+            if v._storage is not None:  # type: ignore[attr-defined]
+                suspect = True
+            if wrap is None:
+                v = v._data  # type: ignore[attr-defined]
+        values.append(v)
+    cotangent = cotangent_of
+    if wrap is not None:
+        y = wrap(y, function)
     elif type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values)):
         cotangent = scalar_cotangent
-    else:
-        cotangent = cotangent_of
-    suspect = function.changed is not None
-    for x in xs:
-        if getattr(x, "_storage", None) is not None:
-            suspect = True
-    for n, edge in enumerate(function.edges):
+    for n, edge in enumerate(edges):
         if edge is None:
             continue
         if suspect:
-            _check_versions(function, n, xs)
+            _check_versions(function, n, saved)
         c = cotangent(op, n, g, y, values)
         if c is None:
             continue
@@ -261,19 +274,32 @@ def _through_hooks(hooks: list[Hook], g: Any, wrap: Wrap, create_graph: bool) ->
 # --- what may have gone wrong since forward ---------------------------------------------------------------------------
 
 
-def _check_versions(function: Function, n: int, xs: Sequence[Any]) -> None:
+def versions_of(saved: Sequence[Any], edges: Sequence[Edge]) -> list[int | None]:
+    """How often the values of each input were modified in place so far."""
+    return [_change(v, edge)[0] for v, edge in zip(saved, edges, strict=True)]
+
+
+def _change(v: Any, edge: Edge) -> tuple[int, str | None, str | None]:
+    if edge is not None:
+        return edge.changed or (0, None, None)
+    storage = getattr(v, "_storage", None)
+    return (0, None, None) if storage is None else (storage.version, storage.where, storage.by)
+
+
+def _check_versions(function: Function, n: int, inputs: Sequence[Any]) -> None:
     """Refuse a rule whose saved values were modified in place after they were saved."""
     for saved in function.op.saves(n):
         if not isinstance(saved, int):  # the output
             if function.changed is not None:
-                _modified(function, function.output, function.name(), *function.changed, 0)
+                version, where, _ = function.changed
+                _modified(function, function.output, function.name(), version, where, 0)
             continue
-        x = xs[saved]
-        storage = getattr(x, "_storage", None)
+        v, edge = inputs[saved], function.edges[saved]
+        version, where, by = _change(v, edge)
         before = function.versions[saved] if function.versions is not None else 0
-        if storage is not None and storage.version != before:
-            producer = x.grad_fn.name() if x.grad_fn is not None else "a leaf"
-            _modified(function, x._data, producer, storage.version, storage.where, before)
+        if before is not None and version != before:
+            producer = by or (edge.name() if type(edge) is Function else "a leaf")
+            _modified(function, getattr(v, "_data", v), producer, version, where, before)
 
 
 def _modified(function: Function, data: Any, producer: str, version: int, where: str | None, before: int) -> None:

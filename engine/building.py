@@ -52,7 +52,7 @@ class GraphTerm(Traced):
         """A term has no value yet, so nothing can be decided by it."""
         raise TypeError("a node of a graph is neither true nor false")
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> GraphTerm:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> GraphTerm:
         """Append `op` to the graph."""
         return self.builder.apply(op, xs)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .data import as_data
-from .ops.arrays import check_size
+from .ops.sizes import check_size
 from .tensors import Tensor, tensor
 
 _generator: Any = None
@@ -50,7 +50,7 @@ def ones(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
 
 def eye(n: int, m: int | None = None, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """The identity matrix, of n rows and m (or n) columns."""
-    return _made(np.eye(n, m), requires_grad, dtype)
+    return _made(np.eye(n, check_size((n, n if m is None else m))[1]), requires_grad, dtype)
 
 
 def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Tensor:
@@ -60,7 +60,7 @@ def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Te
 
 def linspace(start: float, stop: float, num: int = 100, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """`num` evenly spaced numbers, both ends included."""
-    return _made(np.linspace(start, stop, num), requires_grad, dtype)
+    return _made(np.linspace(start, stop, check_size((num,))[0]), requires_grad, dtype)
 
 
 def rand(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:

@@ -25,7 +25,7 @@ from mpmath import mp
 from .graph import NUMBER, Graph
 from .ops import Op
 from .ops.arithmetic import PRODUCT, SIGN, SUM
-from .ops.arrays import const, detach
+from .ops.barriers import const, detach
 
 NAN = mpmath.mpf("nan")
 MOST_DIGITS = 3000

@@ -129,6 +129,8 @@ def _of_edge(graph: Graph, i: int, op: Op, edge: Any) -> list[Condition]:
         words = re.sub(r"\b(\w+)\b", lambda m: inside.get(m[1], m[1]), edge.at)
         for word in (" an integer", " halfway"):
             words = words.replace(word, f" not{word}")
+        if not re.search(r" = | not ", words):
+            words = f"not at {words}"
         words = f"not {words}" if words.count(" = ") > 1 else words.replace(" = ", " != ")
         return [Condition(i, "words", Fraction(0), False, words)]
     node = args[match[1]]

@@ -277,7 +277,13 @@ def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> N
             continue
         xs = [tape[j] for j in node.args]
         for n, j in enumerate(node.args):
-            if nodes[j].constant or (c := cotangent_of(node.op, n, g, tape[i], xs)) is None:
+            if nodes[j].constant:
+                continue
+            try:
+                c = cotangent_of(node.op, n, g, tape[i], xs)
+            except ChainruleError as error:
+                raise error.located(graph.source, graph.span(i)) from None
+            if c is None:
                 continue
             before = adjoints[j]
             adjoints[j] = c if before is None else before + c
@@ -318,7 +324,10 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
             return None
         c = chain(g, d if type(d) is int else d(y, *xs))
     elif (vjp := op.vjp(n)) is not None:
-        c = vjp(g, y, *xs)
+        try:
+            c = vjp(g, y, *xs)
+        except np.linalg.LinAlgError as error:
+            raise ChainruleError("value", f"{op.name} has no derivative here: {error}") from error
     else:
         return None
     if type(c) is np.ndarray and type(x) is np.ndarray and c.shape == x.shape:

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .errors import ChainruleError, Span, did_you_mean
-from .ops import Op, shape_text
+from .misfits import misfit
+from .ops import Op
 
 Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
 
@@ -172,27 +173,7 @@ class Graph:
         except ChainruleError as error:
             raise error.located(self.source, self.span(i)) from None
         except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
-            raise self._misfit(i, xs, error) from error
-
-    def _misfit(self, i: int, xs: Sequence[Any], error: Exception) -> ChainruleError:
-        """The error for arguments that an operation does not take."""
-        op = self.nodes[i].op
-        shapes = " and ".join(shape_text(np.shape(x)) for x in xs)
-        name = op.infix or op.name
-        if isinstance(error, IndexError):  # of an index, or of an axis
-            return self.error("shape", f"{name}: {error}; the array has shape {shapes}", i)
-        if isinstance(error, np.linalg.LinAlgError):
-            square = len(np.shape(xs[0])) > 1 and np.shape(xs[0])[-1] == np.shape(xs[0])[-2]
-            what = "the matrix is singular" if square else f"a square matrix is needed, not {shapes}"
-            return self.error("value" if square else "shape", f"{name}: {what}", i)
-        if len(xs) < 2:
-            return self.error("value", f"{name}: {error}", i)
-        hint = None
-        if op.infix == "@":
-            hint = "the last axis on the left must be as long as the first of the last two on the right"
-        elif op.elementwise:
-            hint = "shapes are matched from the right; each pair must be equal, or one of them 1"
-        return self.error("shape", f"{name} does not fit the shapes {shapes}", i, hint=hint)
+            raise misfit(self.nodes[i].op, xs, error).located(self.source, self.span(i)) from error
 
     # --- building -----------------------------------------------------------------------------------------------------
 

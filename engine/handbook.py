@@ -14,7 +14,7 @@ from .ops import CALLS, Interval, Op
 from .program import parse
 
 # What the examples put for static parameters, by the parameter's name.
-SAMPLE_STATICS = {"shape": "2, 3", "bounds": "4", "n": "3", "start": "0", "stop": "1"}
+SAMPLE_STATICS = {"shape": "3, 1", "bounds": "4", "n": "3", "start": "0", "stop": "1"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Entry:
     family: str
     aliases: tuple[str, ...]
     domain: dict[str, str]
+    takes: str
     grad_fn: str | None
     derivatives: dict[str, str]
     edges: tuple[str, ...]
@@ -52,9 +53,10 @@ def entry(op: Op) -> Entry:
         op.name,
         call_text(op),
         op.doc,
-        _family(op),
+        ops.FAMILIES[op.name],
         tuple(name for name in (op.name, *op.aliases) if op.level or name != (op.overloads or op.name)),
         {name: str(interval) for name, interval in zip(op.inputs, op.domain, strict=False)} if op.elementwise else {},
+        op.fits,
         _grad_fn(op),
         _derivatives(op),
         tuple(_edge_text(op, edge) for edge in op.edges),
@@ -65,7 +67,8 @@ def entry(op: Op) -> Entry:
 
 def _derivatives(op: Op) -> dict[str, str]:
     """The rule for each input in the language; those that need operations which people do not call are left out."""
-    found = {name: rule_text(op, i) for i, name in enumerate(op.inputs)}
+    required = {s.name.lstrip("*"): () for s in op.statics if s.default is None and op.inputs}  # no rule reads them
+    found = {name: rule_text(op.bind(**required), i) for i, name in enumerate(op.inputs)}
     hidden = [f"{name}(" for name, row in ops.TABLE.items() if not row.public and row.statics + row.inputs[1:]]
     return {
         name: text for name, text in found.items() if text and (op.elementwise or not any(h in text for h in hidden))
@@ -78,14 +81,6 @@ def call_text(op: Op) -> str:
         return f" {op.infix} ".join(op.inputs) if op.arity == 2 else f"{op.infix}{op.inputs[0]}"
     statics = [s.name if s.default is None else f"{s.name}={s.default}" for s in op.statics if s.name != "seed"]
     return f"{op.overloads or op.name}({', '.join([*op.inputs, *statics])})"
-
-
-def _family(op: Op) -> str:
-    return next(
-        name
-        for name in ("constants", "arithmetic", "elementary", "special", "arrays", "linalg", "base")
-        if op in vars(getattr(ops, name)).values()
-    )
 
 
 def _grad_fn(op: Op) -> str | None:
@@ -101,6 +96,8 @@ def _edge_text(op: Op, edge: ops.Edge) -> str:
     """An edge in words: what is chosen there, and what holds on either side."""
     if edge.kind == "boundary":
         return f"{edge.kind} at {edge.at}: the branch that the comparison gives is taken"
+    if not edge.value:
+        return f"{edge.kind} at {edge.at}: the derivative there is a convention"
     sides = f"{_numbers(edge.left)} below, {_numbers(edge.right)} above"
     return f"{edge.kind} at {edge.at}: derivative {_numbers(edge.value)} by convention ({sides})"
 
@@ -135,7 +132,7 @@ def _example(op: Op) -> tuple[str, dict[str, Any]]:
         text = f"{op.overloads or op.name}({', '.join([*names, *statics])})"
     if op.elementwise:
         return text, {name: sample(op.domain[i], i) for i, name in enumerate(names)}
-    square, vector = [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0, 3.0]
+    square, vector = [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0] if any(map(str.isupper, names)) else [1.0, 2.0, 3.0]
     return text, {name: square if name.isupper() else vector for name in names}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd import Function
+from .autograd import versions_of
 from .errors import ChainruleError
 from .modes import grad_mode, users_line
 from .ops import CALLS, INFIX, Op, shape_text
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """What tensors that share values have in common: how often, and where last, these were changed in place."""
+    """What tensors that share values have in common: how often, where last and by what these were changed in place."""
 
-    __slots__ = ("members", "producers", "version", "where")
+    __slots__ = ("by", "members", "producers", "version", "where")
 
-    def __init__(self) -> None:
+    def __init__(self, first: Tensor) -> None:
         self.version = 0
         self.where: str | None = None
-        self.members: list[weakref.ref[Tensor]] = []
-        self.producers: list[Function] = []  # the functions whose outputs these values are or were
+        self.by: str | None = None
+        self.members = [weakref.ref(first)]
+        # The edges of these values: the functions whose outputs they are or were, and those of leaves.
+        self.producers = [] if first._edge is None else [first._edge]
 
 
 class InPlace:
@@ -46,14 +48,15 @@ class InPlace:
     def share_with(self: Any, other: Tensor) -> None:
         """Let `other` share the values of this tensor."""
         if self._storage is None:
-            self._storage = Storage()
-            self._storage.members.append(weakref.ref(self))
-            self._storage.producers += [self.grad_fn] * (self.grad_fn is not None)
+            self._storage = Storage(self)
         other._storage = self._storage
         self._storage.members.append(weakref.ref(other))
 
-    def replace_data(self: Any, data: Any) -> None:
-        """Give the tensor new values of the same shape, and all that share them, and count the change."""
+    def replace_data(self: Any, data: Any, by: str | None = None) -> None:
+        """Give the tensor new values of the same shape, and all that share them, and count the change.
+
+        `by` is the name of the function that was recorded for it.
+        """
         if np.shape(data) != self.shape:
             raise ChainruleError(
                 "shape",
@@ -70,14 +73,13 @@ class InPlace:
             data = np.asarray(data).astype(self.dtype)
             data = data if data.ndim else float(data) if self.dtype == np.float64 else data[()]
         if self._storage is None:
-            self._storage = Storage()
-            self._storage.members.append(weakref.ref(self))
-            self._storage.producers += [self.grad_fn] * (self.grad_fn is not None)
+            self._storage = Storage(self)
         storage = self._storage
         storage.version += 1
         storage.where = users_line()
+        storage.by = by
         for producer in storage.producers:
-            producer.changed = (storage.version, storage.where)
+            producer.changed = (storage.version, storage.where, by)
         for member in storage.members:
             if (tensor := member()) is not None:
                 tensor._data = data
@@ -92,11 +94,14 @@ class InPlace:
             )
         before = type(self)(self._data, self._edge)  # what the function saves: the tensor as it was
         made = op(before, *others, **params)
-        self.replace_data(made._data)
+        function = made.grad_fn
+        if function is not None:  # its first input is that copy, which nothing changes
+            function.versions = [None, *versions_of(function.saved[1:], function.edges[1:])]
+        self.replace_data(made._data, None if function is None else function.name())
         if grad_mode.enabled:
             self._edge = made._edge
-            if made.grad_fn is not None:
-                self._storage.producers.append(made.grad_fn)
+            if function is not None:
+                self._storage.producers.append(function)
         if self._base is not None:  # an element or a slice: what it was taken from changes, too
             base, key = self._base
             base[key] = self

@@ -12,6 +12,7 @@ from .differences import one_sided
 from .errors import Span
 from .evaluate import backward, forward
 from .graph import Graph, Node, Value
+from .ops import TABLE
 from .ops.arithmetic import div, where
 from .ops.constants import inf
 from .ops.elementary import pow_
@@ -67,10 +68,8 @@ def _finite(value: Any) -> bool:
 
 def _text(graph: Graph, i: int) -> str:
     """A node as a person wrote it, short."""
-    node = graph.nodes[i]
     span = graph.span(i)
-    written = span.end and not node.op.folds  # max(a, b, c) is two nodes of one text
-    text = graph.source[span.start : span.end] if written else expression_text(graph, i)
+    text = graph.source[span.start : span.end] if span.end else expression_text(graph, i)
     return text if len(text) <= 60 else text[:28] + " … " + text[-28:]
 
 
@@ -102,7 +101,8 @@ def _non_finite_value(graph: Graph, tape: Sequence[Any]) -> Iterator[Note]:
             kind = "nan" if np.any(np.isnan(tape[i])) else "infinite"
             given = _with_values(graph, tape, node.args)
             text = f"{_text(graph, i)} is {kind}" + (f", where {given}" if given else "")
-            yield Note("non-finite", text + _why(node, [tape[j] for j in node.args], tape[i]), graph.span(i))
+            text += _why(node, [tape[j] for j in node.args], tape[i]) + _instead(graph, i)
+            yield Note("non-finite", text, graph.span(i))
             return
 
 
@@ -130,13 +130,28 @@ def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
         )
     undefined = bool(np.any(np.isnan(value)))
     with np.errstate(all="ignore"):
-        pole = any(np.any(edge.hit(*map(np.asarray, xs))) for edge in node.op.edges if edge.kind == "pole")
+        poles = [edge for edge in node.op.edges if edge.kind == "pole"]
+        pole = any(np.any(edge.hit(*map(np.asarray, xs), **node.op.params)) for edge in poles)
     if pole:
         return ": undefined, as 0/0 is" if undefined and node.op is div else ": a pole"
     for x, interval in zip(xs, node.op.domain, strict=False):
         if np.any(np.less(x, interval.low)) or np.any(np.greater(x, interval.high)):
             return f": {node.op.name} is real only in {interval} and at its ends"
     return ": undefined" if undefined else ": the result is beyond the largest number, about 1.8e308"
+
+
+def _instead(graph: Graph, i: int) -> str:
+    """The function that does in one what node `i` is a part of, if the table has one: logsumexp for log(sum(exp))."""
+    for op in TABLE.values():
+        for outer in range(graph.output + 1) if op.instead_of else ():
+            links = [outer] if graph.nodes[outer].op.name == op.instead_of[0].name else []
+            met = {outer, *graph.nodes[outer].args}
+            for inner in op.instead_of[1:]:
+                links = [j for link in links for j in graph.nodes[link].args if graph.nodes[j].op.name == inner.name]
+                met.update(links)
+            if links and i in met:
+                return f"; {op.name}( … ) does this without overflow"
+    return ""
 
 
 def _non_finite_gradient(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterator[Note]:
@@ -168,7 +183,7 @@ def _edges(graph: Graph, tape: Sequence[Any], adjoints: Sequence[Any]) -> Iterat
             if node.op.differentiable and silent and edge.kind != "pole":
                 continue  # no cotangent arrives: it does not matter
             with np.errstate(all="ignore"):
-                hits = int(np.count_nonzero(edge.hit(*xs)))
+                hits = int(np.count_nonzero(edge.hit(*xs, **node.op.params)))
             if hits:
                 given = _with_values(graph, tape, node.args)
                 count = f", at {hits} of its elements" if hits > 1 else ""

@@ -43,11 +43,11 @@ class NumpyProtocol:
         """Apply the row of another function."""
         op = FUNCTIONS.get(function)
         if op is not None:
-            known = {static.name for static in op.statics}
-            taken = _listed(op, args)
+            known = {static.name.lstrip("*") for static in op.statics}
+            inputs, statics = _parted(op, args)
             of_matrix = function is np.linalg.norm and self.ndim > 1 and (len(args) > 1 or "ord" in kwargs)
-            if set(kwargs) <= known and (op.variadic or len(taken) >= op.arity) and not of_matrix:
-                return op(*taken, **kwargs)
+            if known >= kwargs.keys() and len(inputs) >= op.arity and len(statics) <= len(known) and not of_matrix:
+                return op(*inputs, **op.static_params(statics, named=True), **kwargs)
         if function in SHAPES_ONLY:
             return function(np.broadcast_to(0.0, self.shape), *args[1:], **kwargs)
         return _without_gradient(
@@ -59,9 +59,12 @@ class NumpyProtocol:
         return np.array(self.numpy(), dtype=dtype)
 
 
-def _listed(op: Op, args: Any) -> Any:
-    """np.stack([x, y]) takes a list where the row takes its entries."""
-    return args[0] if op.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+def _parted(op: Op, args: Any) -> tuple[Any, Any]:
+    """The inputs and the static parameters; np.stack([x, y], 1) takes a list where the row takes its entries."""
+    if op.variadic and isinstance(args[0], (list, tuple)):
+        return args[0], args[1:]
+    n = len(args) if op.variadic else op.arity
+    return args[:n], args[n:]
 
 
 def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: bool = False) -> Any:

@@ -124,7 +124,7 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return POSTFIX, ["[", *_commas([(j, 0) for j in args]), "]"]
     if op.name == index.name:
         return POSTFIX, [(args[0], POSTFIX), f"[{', '.join(map(key_text, op.params['key']))}]"]
-    if op.infix == ".T":
+    if op.infix == ".T" and not op.params:
         bracket = graph.nodes[args[0]].value is not None
         return POSTFIX, [*("(" * bracket), (args[0], POSTFIX), *(")" * bracket), ".T"]
     if op.level and op.arity == 1:
@@ -138,10 +138,13 @@ def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
         return CONDITIONAL, [a, " if ", c, " else ", b]
     if op.name in CONSTANTS:
         return POSTFIX, [op.name]
-    positional = {static.name.lstrip("*") for static in op.statics if static.default is None and not static.by_name}
-    statics = [_static_text(value) if name in positional else f"{name}={_parameter_text(value)}"
+    statics = [_static_text(value) if name in _positional(node) else f"{name}={_parameter_text(value)}"
                for name, value in op.params.items() if name != "seed"]  # fmt: skip
     return POSTFIX, [op.overloads or op.name, "(", *_commas([*((j, 0) for j in args), *filter(None, statics)]), ")"]
+
+
+def _positional(node: Node) -> set[str]:
+    return {static.name.lstrip("*") for static in node.op.statics if static.default is None and not static.by_name}
 
 
 def _infix_pieces(graph: Graph, node: Node) -> list[Piece]:
@@ -197,7 +200,7 @@ def key_text(key: Any) -> str:
         return text if key.step is None else f"{text}:{key.step}"
     if key is Ellipsis:
         return "..."
-    return "None" if key is None else _static_text(key)
+    return "None" if key is None else _parameter_text(key)
 
 
 def _parameter_text(value: Any) -> str:

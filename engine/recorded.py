@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Function, reachable
+from .autograd import Edge, Function, reachable
 from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, Value
 from .program import Program, Run
@@ -61,7 +61,7 @@ class Recording:
         for function in reversed(reachable([output._edge])):
             if type(function) is not Function:
                 continue
-            args = tuple(self._place(x) for x in function.xs or ())
+            args = tuple(map(self._place, function.saved or (), function.edges))
             place = self.program.append(function.op, args)
             made = known.get(id(function))
             made = Tensor(function.output, function) if made is None else made
@@ -74,13 +74,16 @@ class Recording:
         if self.program.nodes[self.program.output].name is None and self.function.__name__ not in self.program.names:
             self.program.give_name(self.function.__name__, self.program.output)
 
-    def _place(self, x: Any) -> int:
+    def _place(self, x: Any, edge: Edge = None) -> int:
         """The place of an argument: of the function that made it, of a leaf, or of a constant."""
-        if isinstance(x, Tensor):
-            key = id(x._edge) if x._edge is not None else id(x)
-            if key not in self._places:
-                self._leaf(x, self._free_name(self.names.get(id(x))))
+        if edge is None and isinstance(x, Tensor):
+            edge = x._edge
+        key = id(x) if edge is None else id(edge)
+        if key in self._places:
             return self._places[key]
+        leaf = x if edge is None else edge.target()
+        if isinstance(leaf, Tensor):
+            return self._leaf(leaf, self._free_name(self.names.get(id(leaf))))
         if np.ndim(x) == 0:
             self.tape.append(float(x))
             return self.program.number(float(x))

@@ -33,7 +33,7 @@ class Noisy(Wrapped):
         super().__init__(value)
         self.generator = generator
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
         """Compute `op` and move the result by up to one ulp."""
         value = op.compute(*[x.value if isinstance(x, Noisy) else x for x in xs])
         if op.exact or not op.differentiable:

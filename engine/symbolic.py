@@ -32,7 +32,7 @@ class Term(Wrapped):
 
     __slots__ = ()
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Term:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Term:
         """Apply the SymPy counterpart of `op`."""
         return Term(op.by(sp, *[x.value if isinstance(x, Term) else exact(x) for x in xs]))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward
+from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward, versions_of
 from .data import as_data, check_floating, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
@@ -28,7 +28,8 @@ from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
 from .ops.arithmetic import COMPARISON, identity
-from .ops.arrays import index, transpose
+from .ops.arrays import index
+from .ops.shapes import transpose
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -187,31 +188,35 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Tensor:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Tensor:
         """Compute `op` and, where a gradient can flow, record it."""
-        raw: list[Any] = []
+        values: list[Any] = []
         edges: list[Edge] = []
-        shared = False
+        changed = False
         for x in xs:
             if isinstance(x, Tensor):
-                raw.append(x._data)
-                edges.append(x._edge)
+                edge = x._edge
+                values.append(x._data)
+                edges.append(edge)
                 if x._storage is not None:
-                    shared = True
+                    changed = True
             else:
-                raw.append(x)
+                values.append(x)
                 edges.append(None)
-        y = op.compute(*raw)
+        y = op.compute(*values)
         if not op.flows_to_all:
             flows = op.flows or (False,)
             edges = [edge if flows[min(n, len(flows) - 1)] else None for n, edge in enumerate(edges)]
         if not any(edges) or not grad_mode.enabled:
             return Tensor(y)
-        function = Function(op, xs, tuple(raw), tuple(edges), y)
+        if None in edges:
+            values = [x if edge is None else v for x, v, edge in zip(xs, values, edges, strict=True)]
+        name = op.backward_name(*xs) if callable(op.grad_fn) else None
+        function = Function(op, tuple(values), tuple(edges), y, name)
         if anomaly.enabled:
             note_origin(function)
-        if shared:
-            function.versions = [getattr(getattr(v, "_storage", None), "version", 0) for v in xs]
+        if changed:
+            function.versions = versions_of(values, edges)
         return Tensor(y, function)
 
     def detach(self) -> Tensor:

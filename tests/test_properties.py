@@ -141,6 +141,10 @@ def test_printed_graph_parses_to_itself(graph):
         "not (x > 0 or not w)",
         "x if w > 0 else w if x > 0 else (x if x else w)",
         "log(x, 2) + max(x, w, 1) + sum(x, axis=0)",
+        "sum(A, axis=[0, 1]) + norm(x, 1, axis=-1, keepdims=True) + softmax(x, axis=None) + var(x, ddof=1)",
+        "transpose(A, axes=[1, 0]) + A.T + reshape(x, 2, -1) + diag(A, k=-1)",
+        "concat(x, w, axis=1) + stack(x, w, axis=-1) + [x, w]",
+        "x[::-1][None, ..., 0] + x[[0, 2]] + x[[[0, 1], [1, 0]]] + A[1:, ::2]",
         "w = const([1, 2]); k = 2*pi; f(x) = k*w[1:][0]*x.T | x = 1e-300, x: (), x > -0.5",
     ],
 )

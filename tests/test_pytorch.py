@@ -1,12 +1,8 @@
-"""Every recorded result of PyTorch: values, gradients, gradients of gradients, names of backward functions.
-
-A row waits, skipped, until the language has its function; `test_enough_rows_run` counts those that do run.
-"""
+"""Every recorded result of PyTorch: values, gradients, gradients of gradients, names of backward functions."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any
 
 import mpmath
@@ -15,45 +11,33 @@ import pytest
 from truth import close, pairs, recorded, ulps
 
 import chainrule as cr
+from chainrule.ops import CALLS
 
 ROWS = recorded("pytorch.jsonl")
 
-# Where the names of backward functions differ from PyTorch's on purpose.
-NAMED_OTHERWISE = {
-    "1/x": ("DivBackward0", "it is a division; PyTorch's MulBackward0 is the product behind a hidden reciprocal"),
+# Where the names of backward functions differ from PyTorch's on purpose: ours, those of the next functions, and why.
+LEAF = "AccumulateGrad"
+NAMED_OTHERWISE: dict[str, tuple[str, list[str], str]] = {
+    "1/x": ("DivBackward0", [LEAF], "a division; PyTorch multiplies by a hidden reciprocal"),
+    "logdet(A)": ("LogdetBackward0", [LEAF], "one function; PyTorch chooses nan behind a hidden slogdet"),
+    "outer(x, y)": ("MulBackward0", [LEAF, LEAF], "one function; PyTorch reshapes x before the product"),
+    "kron(A, B)": ("KronBackward0", [LEAF, LEAF], "one function; PyTorch reshapes a product of five axes"),
+    "slogdet(A)[1]": ("SelectBackward0", ["LinalgSlogdetBackward0"], "one array of both; PyTorch gives a pair"),
+    "A[0, 1]": ("SelectBackward0", [LEAF], "one index; PyTorch selects along one axis after the other"),
+    "transpose(A)": ("PermuteBackward0", [LEAF], "all axes in an order; PyTorch's transpose swaps two"),
 }
 # PyTorch's trigamma is off by 1e-10: the derivatives by mpmath decide, of the first and of the second order.
 MORE_EXACT = {
     "lgamma(x)": (mpmath.digamma, lambda x: mpmath.psi(1, x)),
     "digamma(x)": (lambda x: mpmath.psi(1, x), lambda x: mpmath.psi(2, x)),
 }
-NOT_YET = re.compile(r"\w+ is not a function|(max|min) takes 2 arguments, not 1")
-
-
-def parsed(expression: str) -> cr.Program | None:
-    """The program, or None where the language does not have its function yet."""
-    try:
-        return cr.parse(expression)
-    except cr.ChainruleError as error:
-        if NOT_YET.match(str(error)):
-            return None
-        raise
-
-
 every_row = pytest.mark.parametrize("row", ROWS, ids=[f"{n}: {row['expression']}" for n, row in enumerate(ROWS)])
-
-
-def program_of(row: dict[str, Any]) -> cr.Program:
-    program = parsed(row["expression"])
-    if program is None:
-        pytest.skip("the language does not have this function yet")
-    return program
 
 
 def run(row: dict[str, Any]) -> tuple[dict[str, cr.Tensor], cr.Tensor]:
     """The row's inputs as Tensors, and the output of a run on them."""
     leaves = {name: cr.tensor(value, requires_grad=True) for name, value in row["inputs"].items()}
-    return leaves, program_of(row).run(leaves).output
+    return leaves, cr.parse(row["expression"]).run(leaves).output
 
 
 def taken(leaves: dict[str, cr.Tensor]) -> dict[str, Any]:
@@ -79,7 +63,7 @@ def test_tensors(row):
 
 @every_row
 def test_numbers(row):
-    value, gradients = program_of(row).value_and_grad(row["inputs"], cotangent=row.get("cotangent"))
+    value, gradients = cr.parse(row["expression"]).value_and_grad(row["inputs"], cotangent=row.get("cotangent"))
     assert close(value, row["value"])
     assert gradients.keys() == row["grads"].keys()
     for name, gradient in gradients.items():
@@ -128,19 +112,50 @@ def test_gradients_of_gradients(row):
 @every_row
 def test_name_of_the_backward_function(row):
     _, output = run(row)
-    ours = output.grad_fn.name()
-    expected, _ = NAMED_OTHERWISE.get(row["expression"], (row["grad_fn"], ""))
-    assert ours == expected
+    expected = NAMED_OTHERWISE.get(row["expression"], (row["grad_fn"],))[0]
+    assert output.grad_fn.name() == expected
+
+
+# --- names of backward functions, and of the next ones ----------------------------------------------------------------
+
+NAMES = recorded("pytorch_grad_fn.jsonl")
+POINT = {"x": [0.3, 0.5], "y": [0.7, 0.4], "A": [[2.0, 0.3], [0.4, 1.5]], "B": [[1.0, -0.5], [0.2, 0.8]]}
+SAME = [row for row in NAMES if row["ours"] is not None]
+
+
+def names_of(text: str) -> tuple[str, list[str]]:
+    """The name of the output's backward function, and those of the next functions."""
+    leaves = {name: cr.tensor(value, requires_grad=True) for name, value in POINT.items()}
+    function = cr.parse(text).run(leaves).output.grad_fn
+    return function.name(), [edge.name() for edge, _ in function.next_functions if edge is not None]
+
+
+@pytest.mark.parametrize("row", SAME, ids=[row["expression"] for row in SAME])
+def test_backward_and_next_functions(row):
+    expected = NAMED_OTHERWISE[row["ours"]][:2] if row["ours"] in NAMED_OTHERWISE else (row["grad_fn"], row["next"])
+    assert names_of(row["ours"]) == expected
+
+
+def test_what_is_left_out_is_not_in_the_language():
+    left_out = {row["expression"] for row in NAMES if row["ours"] is None} - {"x.clamp(min=0.4)"}  # a clip of one side
+    for expression in left_out:
+        assert CALLS.keys().isdisjoint(re.findall(r"\.(\w+)\(", expression)), expression
 
 
 def test_differences_of_names_are_real():
     """A name that has become PyTorch's has no place among the exceptions."""
-    pytorch = {row["expression"]: row["grad_fn"] for row in ROWS}
-    assert all(pytorch[expression] != name for expression, (name, _) in NAMED_OTHERWISE.items())
+    theirs = {row["ours"]: (row["grad_fn"], row["next"]) for row in SAME}
+    assert all(theirs[text] != (name, after) for text, (name, after, _) in NAMED_OTHERWISE.items())
 
 
-def test_enough_rows_run():
-    """Skipping hides nothing: these many rows of each group run today."""
-    ran = Counter(row["group"] for row in ROWS if parsed(row["expression"]) is not None)
-    least = {"unary": 141, "binary": 39, "broadcast": 5, "composite": 10, "reduction": 10, "linalg": 13}
-    assert all(ran[group] >= count for group, count in least.items()), ran
+# PyTorch 2.13 on the parts of an index, one by one; the last that does something gives the name.
+INDEX_NAMES = {
+    "x[0]": "Select", "x[:1]": "Slice", "x[::2]": "Slice", "x[:]": "Slice", "x[...]": "Alias", "x[None]": "Unsqueeze",
+    "x[[0, 1]]": "Index", "A[:, 0]": "Select", "A[..., 0]": "Select", "A[0, 1:]": "Slice", "A[1:, 0]": "Select",
+    "A[None, 0]": "Select", "A[0, None]": "Unsqueeze", "A[0, [0, 1]]": "Index", "A[1:, :]": "Slice",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name"), INDEX_NAMES.items())
+def test_name_of_an_index(text, name):
+    assert names_of(text)[0] == f"{name}Backward0"

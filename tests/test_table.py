@@ -23,7 +23,7 @@ import sympy as sp
 from truth import precise, ulps
 
 import chainrule as cr
-from chainrule import symbolic
+from chainrule import digits, symbolic
 from chainrule.evaluate import value_and_grad
 from chainrule.graph import INPUT, Graph
 from chainrule.ops import TABLE, Interval, Op
@@ -81,6 +81,15 @@ def graph_of(op: Op) -> Graph:
     for name in op.inputs:
         graph.give_name(name, graph.append(INPUT, ()))
     graph.output = graph.last = graph.append(op, tuple(range(op.arity)))
+    return graph
+
+
+def graph_of_many(op: Op, count: int) -> Graph:
+    """The same for a row of any number of inputs."""
+    graph = Graph()
+    for i in range(count):
+        graph.give_name(f"x_{i}", graph.append(INPUT, ()))
+    graph.output = graph.last = graph.append(op, tuple(range(count)))
     return graph
 
 
@@ -270,7 +279,8 @@ def test_backward_is_called_as_pytorch_calls_it(op):
     count = op.arity or 2
     for tensors in itertools.product((True, False), repeat=count):
         if any(tensors):
-            named = {s.name: SAMPLES[s.name][0] for s in op.statics if s.default is None}
+            required = [s.name.lstrip("*") for s in op.statics if s.default is None]
+            named = {name: next(v for v in SAMPLES[name] if v is not None) for name in required}
             name = op.bind(**named).backward_name(*[leaf if tensor else 2.0 for tensor in tensors])
             assert re.fullmatch(r"[A-Z]\w*Backward\d(_copy)?|CopySlices|CopyBackwards", name)
 
@@ -363,13 +373,17 @@ def test_branch_not_taken_contributes_zero():
 
 # --- rows on whole arrays ---------------------------------------------------------------------------------------------
 
-SHAPES: list[tuple[int, ...]] = [(), (3,), (4,), (1, 3), (2, 3), (3, 4), (3, 3), (2, 3, 4), (2, 1, 3, 3)]
+SHAPES: list[tuple[int, ...]] = [(), (3,), (4,), (1, 3), (2, 2), (2, 3), (3, 4), (3, 3), (2, 3, 4), (2, 1, 3, 3)]
 # Values to try for static parameters, by the parameter's name; those that do not fit an array are skipped.
 SAMPLES: dict[str, list[Any]] = {
     "axis": [None, 0, 1, -1, (0, 1)],
     "keepdims": [False, True],
     "like": [False, True],
+    "axes": [None, (1, 0), (2, 0, 1)],
+    "ddof": [0, 1],
+    "k": [0, 1, -1],
     "ord": [2, 1, 3, math.inf],
+    "which": [0, 1],
     "key": [(1,), (slice(1, None),), (Ellipsis, 0), (None, slice(None, None, 2)), ((0, 0, 1),), (0, 1)],
     "shape": [(-1,), (2, -1)],
 }
@@ -381,7 +395,12 @@ PROMISES: dict[str, Callable[..., bool]] = {
         like or np.shape(g) == np.shape(np.sum(x, axis=axis, keepdims=keepdims))
     ),
     "place_like": lambda g, x, key: np.shape(g) == np.shape(np.asarray(x)[key]),
+    "place_diagonal": lambda g, x, k: np.ndim(x) == 2 and np.shape(g) == np.shape(np.diag(x, k)),
+    "from_last": lambda c, x, axis: np.shape(c) == np.shape(TABLE["to_last"](x, axis=axis)),
+    "cofactor_derivative": lambda h, x: np.shape(h) == np.shape(x),
+    "piece_of": lambda g, *xs, axis, which: np.shape(g) == np.shape(np.concatenate(xs, axis)),
 }
+SYMMETRIC = {"cholesky", "eigvalsh", "eigenvectors"}  # rows that take only symmetric matrices
 
 
 def array_of(shape: tuple[int, ...], generator: np.random.Generator) -> Any:
@@ -401,6 +420,8 @@ def cases(op: Op) -> Iterator[tuple[Op, list[Any]]]:
         for shapes in itertools.product(SHAPES, repeat=op.arity or 2):
             generator = np.random.default_rng(len(shapes))
             xs = [array_of(shape, generator) for shape in shapes]
+            if op.name in SYMMETRIC and np.ndim(xs[0]) > 1:
+                xs = [x + np.swapaxes(x, -1, -2) for x in xs if np.shape(x)[-1] == np.shape(x)[-2]]
             try:
                 if op.name in PROMISES and not PROMISES[op.name](*xs, **bound.params):
                     continue
@@ -488,3 +509,51 @@ def test_whole_array_zero_cotangent_is_zero(op):
         except (cr.ChainruleError, np.linalg.LinAlgError):
             continue  # refused, not wrong: a matrix of zeros has no inverse
         assert all(leaf.grad is None or not np.any(leaf.grad.numpy()) for leaf in leaves)
+
+
+SMALL = 4  # elements: enough for a matrix, little enough for SymPy
+
+
+@pytest.mark.parametrize("library", [sp, digits.LIBRARY], ids=["SymPy", "mpmath"])
+@whole
+def test_whole_array_counterpart(op, library):
+    """What SymPy and mpmath compute instead of the row, at the same numbers."""
+    if not op.public:
+        return  # a part of rules, which no program has
+    met = 0
+    for bound, xs in cases(op):
+        expected = bound.compute(*xs)
+        if max(map(np.size, xs)) <= (12 if library is not sp else SMALL) and np.all(np.isfinite(expected)):
+            met += 1
+            exact = [np.frompyfunc(lambda v: library.Rational(*v.as_integer_ratio()), 1, 1)(x) for x in xs]
+            with np.errstate(all="ignore"):
+                value = np.asarray(bound.by(library, *exact))
+            got = np.array(value.tolist(), dtype=float)
+            assert got.shape == np.shape(expected)
+            np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13, err_msg=f"{bound} {xs}")
+    assert met
+
+
+@whole
+def test_whole_array_rule_against_sympy(op):
+    """SymPy's derivatives of the counterpart: a few small cases of each row."""
+    if not op.public:
+        return
+    small = [case for case in cases(op) if max(map(np.size, case[1])) <= SMALL]
+    for bound, xs in small[:: max(1, len(small) // 6)]:
+        graph = graph_of(bound) if op.arity else graph_of_many(bound, len(xs))
+        names = graph.inputs
+        shape = np.shape(bound.compute(*xs))
+        weights = np.random.default_rng(3).integers(1, 5, shape) * 1.0
+        term, symbols = symbolic.lower(graph, {n: np.shape(x) for n, x in zip(names, xs, strict=True)}, doubles=True)
+        total = symbolic.total(term, weights)
+        point = {}
+        for name, x in zip(names, xs, strict=True):
+            for index in np.ndindex(np.shape(x)):
+                point[symbols[name][index] if index else symbols[name]] = symbolic.as_double(np.asarray(x)[index])
+        _, found = value_and_grad(graph, dict(zip(names, xs, strict=True)), cotangent=weights)
+        for name, gradient in found.items():
+            for index in np.ndindex(np.shape(gradient)):
+                symbol = symbols[name][index] if index else symbols[name]
+                true = symbolic.value_at(symbolic.derivative(total, symbol), point)
+                assert np.asarray(gradient)[index] == pytest.approx(float(true), rel=1e-11, abs=1e-13), (bound, xs)

@@ -20,7 +20,8 @@ from ..graph import Graph
 from ..ops import CONSTANTS, TABLE, Op
 from ..ops.arithmetic import COMPARISON, POSTFIX, PRODUCT
 from ..ops.arrays import array, count, expand_like, index, place_like, reshape_like, sum_like
-from ..ops.linalg import norm, swap_last
+from ..ops.reductions import norm
+from ..ops.shapes import swap_last
 from ..printing import key_text
 from .emit import Piece
 from .languages import ATOM, Body, indented

@@ -6,6 +6,7 @@ does not have become helper functions, made from their expansion by the same emi
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,10 @@ from typing import ClassVar, NamedTuple
 
 from ..errors import ChainruleError
 from ..graph import Graph
-from ..ops import CONSTANTS, Op
+from ..ops import CONSTANTS, TABLE, Op
 from ..ops.arithmetic import AND, COMPARISON, CONDITIONAL, NOT, OR, PRODUCT, SUM, identity, neg, where
-from ..ops.arrays import const, detach, index
+from ..ops.arrays import index
+from ..ops.barriers import const, detach
 from ..ops.elementary import pow_
 from ..printing import ascii_name
 from ..program import parse
@@ -122,7 +124,11 @@ class Language:
             sign = op.infix if op.level == PRODUCT else f" {op.infix} "
             text = f"{self.operand(left, op.level)}{sign}{self.operand(right, op.level + 1)}"
             return Piece(text, op.level)
-        return self.function(op, [self.as_number(a) for a in args])
+        numbers = [self.as_number(a) for a in args]
+        if op.variadic and op.elementwise:  # the largest of many is the larger of two, again and again
+            two = TABLE[op.aliases[0]]
+            return functools.reduce(lambda a, b: self.function(two, [a, b]), numbers)
+        return self.function(op, numbers)
 
     def element(self, name: str, key: tuple[int, ...]) -> str:
         """An element of an array."""

@@ -5,18 +5,34 @@ Nothing else names an operation: the parser, the engine, SymPy's counterpart, th
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from . import arithmetic, arrays, base, constants, elementary, linalg, special
+from . import (
+    arithmetic,
+    arrays,
+    barriers,
+    base,
+    constants,
+    creations,
+    decompositions,
+    determinants,
+    elementary,
+    linalg,
+    matrices,
+    probabilities,
+    reductions,
+    shapes,
+    special,
+)
 from .arithmetic import is_constant
-from .arrays import MAX_ELEMENTS, shape_text
 from .base import Edge, Interval, Op, chain
+from .sizes import MAX_ELEMENTS, shape_text
 from .traced import Traced
 
 __all__ = [
     "CALLS",
     "CONSTANTS",
+    "FAMILIES",
     "INFIX",
     "MAX_ELEMENTS",
     "TABLE",
@@ -31,21 +47,30 @@ __all__ = [
     "shape_text",
 ]
 
-TABLE: dict[str, Op] = {
-    op.name: op
-    for family in (base, constants, arithmetic, elementary, special, arrays, linalg)
-    for op in vars(family).values()
-    if isinstance(op, Op)
-}
+# Each file after those whose rows it uses.
+_FILES = (
+    base, constants, arithmetic, elementary, special, arrays, shapes, reductions, probabilities, linalg, matrices,
+    determinants, decompositions, creations, barriers,
+)  # fmt: skip
+TABLE: dict[str, Op] = {}
+FAMILIES: dict[str, str] = {}  # the file of each row
+for _file in _FILES:
+    for _row in vars(_file).values():
+        if isinstance(_row, Op) and _row.name not in TABLE:
+            TABLE[_row.name] = _row
+            FAMILIES[_row.name] = _file.__name__.rpartition(".")[2]
 INFIX: dict[str, Op] = {op.infix: op for op in TABLE.values() if op.infix and op.public and op.arity == 2}
 CONSTANTS: dict[str, Op] = {op.name: op for op in vars(constants).values() if isinstance(op, Op)}
-_OVERLOADS = {op.overloads: op for op in TABLE.values() if op.overloads}
+_OVERLOADS: dict[str, list[Op]] = {}
+for _op in TABLE.values():
+    for _name in (_op.overloads, *_op.aliases) if _op.overloads else ():
+        _OVERLOADS.setdefault(_name, []).append(_op)
 # The functions of the language: every name that can be called.
 CALLS: dict[str, Op] = {
     name: op for op in TABLE.values() if op.public and not op.level for name in (op.name, *op.aliases)
 }
-for _name, _op in _OVERLOADS.items():
-    CALLS.setdefault(_name, _op)
+for _name, _rows in _OVERLOADS.items():
+    CALLS.setdefault(_name, _rows[0])
 # Rows that rules use and that people need not know: understood where they stand in the text of a derivative.
 UNLISTED: dict[str, Op] = {
     op.name: op
@@ -56,9 +81,9 @@ UNLISTED: dict[str, Op] = {
 
 def find(name: str, count: int) -> Op | None:
     """The row that a call `name(…)` with `count` inputs means, or None for an unknown name."""
-    other = _OVERLOADS.get(name)
-    if other is not None and (count == other.arity or (other.folds and count > 2)):
-        return other
+    for op in _OVERLOADS.get(name, ()):
+        if count == op.arity or (op.variadic and count > 2):
+            return op
     return CALLS.get(name) or UNLISTED.get(name)
 
 
@@ -69,11 +94,11 @@ def _attach_operators() -> None:
             continue
         name = {"div": "truediv"}.get(op.name, op.name)
         if op.arity == 1:
-            setattr(Traced, f"__{name}__", lambda x, op=op: x.trace(op, (x,)))
+            setattr(Traced, f"__{name}__", lambda x, op=op: x.interpret(op, (x,)))
             continue
-        setattr(Traced, f"__{name}__", lambda x, y, op=op: x.trace(op, (x, y)))
+        setattr(Traced, f"__{name}__", lambda x, y, op=op: x.interpret(op, (x, y)))
         if op.level != arithmetic.COMPARISON:
-            setattr(Traced, f"__r{name}__", lambda x, y, op=op: x.trace(op, (y, x)))
+            setattr(Traced, f"__r{name}__", lambda x, y, op=op: x.interpret(op, (y, x)))
     others: dict[str, Any] = {
         "__abs__": lambda x: TABLE["abs"](x),
         "__getitem__": lambda x, key: TABLE["index"](x, key=key if isinstance(key, tuple) else (key,)),
@@ -94,7 +119,7 @@ def function(name: str) -> Any:
     def overloaded(*xs: Any, **params: Any) -> Any:
         op = find(name, len(xs))
         assert op is not None
-        return functools.reduce(op, xs) if op.folds and len(xs) > 2 else op(*xs, **params)
+        return op(*xs, **params)
 
     return overloaded
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .base import POSITIVE, REAL, Edge, Interval, Op, kink
+from .sizes import check_broadcast
 from .traced import Traced
 
 # Precedence of the infix forms, loosest first (the language's table of operators).
@@ -214,7 +216,7 @@ def _winner(better: Any) -> tuple[Any, Any]:
 maximum: Op = Op(
     "maximum",
     np.maximum,
-    "the larger of both",
+    "the larger of both; max(x, y, …) takes any number, and all that are largest share the derivative evenly",
     vjps=_winner(operator.gt),
     scalar=lambda x, y: y if y > x or y != y else x,
     sympy=lambda sp, x, y: sp.Max(x, y),
@@ -222,13 +224,12 @@ maximum: Op = Op(
     elementwise=True,
     aliases=("Max",),
     overloads="max",
-    folds=True,
     exact=True,
 )
 minimum: Op = Op(
     "minimum",
     np.minimum,
-    "the smaller of both",
+    "the smaller of both; min(x, y, …) takes any number, and all that are smallest share the derivative evenly",
     vjps=_winner(operator.lt),
     scalar=lambda x, y: y if y < x or y != y else x,
     sympy=lambda sp, x, y: sp.Min(x, y),
@@ -236,9 +237,46 @@ minimum: Op = Op(
     elementwise=True,
     aliases=("Min",),
     overloads="min",
-    folds=True,
     exact=True,
 )
+
+
+def _most(better: Any, forward: Any, symbolic: str, which_one: str) -> Op:
+    """The row of maximum or minimum of three arguments or more: all that are best share the cotangent evenly."""
+
+    def rule(g: Any, y: Any, *xs: Any, which: int = 0) -> Any:
+        shares = sum(where(x == y, 1, 0) for x in xs)
+        return where(xs[which] == y, g / shares, 0)
+
+    def best(*xs: Any) -> Any:
+        check_broadcast(xs)
+        return functools.reduce(forward, xs)
+
+    return Op(
+        f"{better.name}_of_many",
+        best,
+        f"the {which_one} of its arguments",
+        vjps=(rule,),
+        scalar=lambda *xs: functools.reduce(better.scalar, xs),
+        sympy=lambda sp, *xs: getattr(sp, symbolic)(*xs),
+        edges=(Edge("tie", f"two {which_one} arguments", functools.partial(_tied, forward), (1, 1, 1), (), (), ()),),
+        grad_fn=f"{better.name.capitalize()}Backward0",
+        elementwise=True,
+        signature="*xs",
+        overloads=better.overloads,
+        aliases=(better.name, *better.aliases),
+        public=False,
+        exact=True,
+    )
+
+
+def _tied(forward: Any, *xs: Any) -> Any:
+    best = functools.reduce(forward, xs)
+    return sum(np.equal(x, best) * 1 for x in xs) > 1
+
+
+max_of_many = _most(maximum, np.maximum, "Max", "largest")
+min_of_many = _most(minimum, np.minimum, "Min", "smallest")
 clip: Op = Op(
     "clip",
     np.clip,

@@ -1,4 +1,4 @@
-"""Arrays: making them, indexing, reducing; and the operations that move a cotangent between shapes.
+"""Arrays: summing and spreading, indexing, lists; what moves a cotangent between shapes.
 
 Three operations are the adjoints of NumPy's broadcasting and reducing. They take the array whose shape is wanted as a
 second input, so that a rule needs no shapes and runs on graphs whose shapes are not known yet:
@@ -10,35 +10,22 @@ second input, so that a rule needs no shapes and runs on graphs whose shapes are
 
 from __future__ import annotations
 
-import math
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import where
 from .base import Op
+from .sizes import shape_text
 
-MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
+# --- summing and spreading --------------------------------------------------------------------------------------------
 
-
-def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` itself if an array of it may be allocated, else a `ChainruleError` of kind `limit`."""
-    if math.prod(shape) > MAX_ELEMENTS:
-        raise ChainruleError(
-            "limit",
-            f"an array of shape {shape_text(shape)} has {math.prod(shape):,} elements; the limit is {MAX_ELEMENTS:,}",
-        )
-    return shape
+REDUCTION = "x; *, axis=None, keepdims=False"
 
 
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as people write it: 2×3, and 'a scalar' for ()."""
-    return "×".join(map(str, shape)) if len(shape) > 1 else f"({shape[0]},)" if shape else "a scalar"
-
-
-# --- shapes -----------------------------------------------------------------------------------------------------------
+def reduced_name(name: str) -> Any:
+    """PyTorch's name of a reduction: 0 over all elements, 1 along axes."""
+    return lambda x, axis=None, keepdims=False: f"{name}Backward{0 if axis is None else 1}"
 
 
 def _sum_like(c: Any, x: Any) -> Any:
@@ -68,10 +55,23 @@ def _expand_like(g: Any, x: Any, axis: Any = None, keepdims: bool = False) -> An
 
 def _place_like(g: Any, x: Any, key: Any) -> Any:
     out = np.zeros(np.shape(x), dtype=np.asarray(g).dtype)
-    np.add.at(out, key, g)
+    if _ONCE.issuperset(map(type, key)):
+        out[key] = g
+    else:
+        np.add.at(out, key, g)  # an element that the index names twice receives both
     return out
 
 
+sum_: Op = Op(
+    "sum",
+    np.sum,
+    "the sum over all elements, or along axes",
+    vjps=(lambda g, y, x, axis=None, keepdims=False: expand_like(g, x, axis=axis, keepdims=keepdims),),
+    signature=REDUCTION,
+    grad_fn=reduced_name("Sum"),
+    shapes_only=True,
+    scalar=lambda x: x,
+)
 sum_like: Op = Op(
     "sum_like",
     _sum_like,
@@ -116,7 +116,9 @@ reshape_like: Op = Op(
 )
 count: Op = Op(
     "count",
-    lambda x, axis=None: float(np.size(x) if axis is None else np.prod([np.shape(x)[a] for a in np.atleast_1d(axis)])),
+    lambda x, axis=None: np.float64(
+        np.size(x) if axis is None else np.prod([np.shape(x)[a] for a in np.atleast_1d(axis)])
+    ),
     "the number of elements along the axes",
     vjps=(None,),
     signature="x; *, axis=None",
@@ -126,9 +128,18 @@ count: Op = Op(
 # --- indexing and assembling ------------------------------------------------------------------------------------------
 
 
+_ONCE = frozenset({int, slice, type(None), type(Ellipsis)})  # indices that name no element twice
+
+
 def _index_name(x: Any, key: tuple[Any, ...]) -> str:
-    kinds = {type(k) for k in key}
-    return "SelectBackward0" if kinds == {int} else "SliceBackward0" if kinds <= {slice, int} else "IndexBackward0"
+    """PyTorch's name: it applies the parts of an index one by one, and the last that does something gives the name."""
+    if not _ONCE.issuperset(map(type, key)):
+        return "IndexBackward0"
+    name = "Slice" if slice in map(type, key) else "Alias"
+    for k in key:
+        if k is not Ellipsis and k != slice(None):
+            name = "Select" if type(k) is int else "Unsqueeze" if k is None else "Slice"
+    return f"{name}Backward0"
 
 
 index: Op = Op(
@@ -204,7 +215,7 @@ array: Op = Op(
     "array",
     _array,
     "the list of its arguments, along a new first axis",
-    numpy=(np.stack, np.array),
+    numpy=(np.array,),
     vjps=(lambda g, y, *xs, which=0: index(g, key=(which,)),),
     signature="*xs",
     grad_fn="StackBackward0",
@@ -212,180 +223,13 @@ array: Op = Op(
     shapes_only=True,
     exact=True,
 )
-transpose: Op = Op(
-    "transpose",
-    np.transpose,
-    "the axes in reverse order, also written A.T",
-    vjps=(lambda g, y, x: transpose(g),),
-    signature="A",
-    grad_fn="PermuteBackward0",
-    infix=".T",
-    shapes_only=True,
-    exact=True,
-)
-
-# --- arrays from nothing ----------------------------------------------------------------------------------------------
 
 
-def _creation(name: str, forward: Any, doc: str, signature: str = "; *shape") -> Op:
-    return Op(name, forward, doc, vjps=(), signature=signature)
+def row(x: Any) -> Any:
+    """Vectors (the last axis) as rows: matrices with one row."""
+    return index(x, key=(Ellipsis, None, slice(None)))
 
 
-def _random(draw: str) -> Any:
-    def forward(shape: tuple[int, ...] = (), seed: int | tuple[int, ...] = 0) -> Any:
-        """Drawn from PCG64 seeded by (the user's seed, the draw's number in its program): the same at every call."""
-        return getattr(np.random.default_rng(seed), draw)(check_size(shape) or None)
-
-    return forward
-
-
-def _arange(bounds: tuple[float, ...]) -> Any:
-    if not 1 <= len(bounds) <= 3:
-        raise ChainruleError("value", "arange takes stop, or start and stop, or start, stop and step")
-    start, stop, step = (0.0, *bounds, 1.0) if len(bounds) == 1 else (*bounds, 1.0)[:3]
-    if step == 0:
-        raise ChainruleError("value", "the step of arange must not be 0")
-    check_size((max(0, math.ceil(min((stop - start) / step, 1e18))),))
-    return np.arange(start, stop, step, dtype=float)
-
-
-zeros = _creation("zeros", lambda shape=(): np.zeros(check_size(shape))[()], "zeros of a shape")
-ones = _creation("ones", lambda shape=(): np.ones(check_size(shape))[()], "ones of a shape")
-eye = _creation(
-    "eye", lambda n, m=None: np.eye(n, check_size((n, n if m is None else m))[1]), "the identity matrix", "; n, m=None"
-)
-arange = _creation("arange", _arange, "0, 1, … below stop; or from start, or by a step", "; *bounds")
-linspace = _creation(
-    "linspace",
-    lambda start, stop, num=50: np.linspace(start, stop, check_size((num,))[0]),
-    "num evenly spaced numbers, both ends included",
-    "; start, stop, num=50",
-)
-rand = _creation("rand", _random("random"), "uniform random numbers in [0, 1)", "; *shape, *, seed=0")
-randn = _creation(
-    "randn", _random("standard_normal"), "normal random numbers (mean 0, variance 1)", "; *shape, *, seed=0"
-)
-
-# --- reductions -------------------------------------------------------------------------------------------------------
-
-REDUCTION = "x; *, axis=None, keepdims=False"
-
-
-def _reduced_name(name: str) -> Any:
-    return lambda x, axis=None, keepdims=False: f"{name}Backward{0 if axis is None else 1}"
-
-
-sum_: Op = Op(
-    "sum",
-    np.sum,
-    "the sum over all elements, or along axes",
-    vjps=(lambda g, y, x, axis=None, keepdims=False: expand_like(g, x, axis=axis, keepdims=keepdims),),
-    signature=REDUCTION,
-    grad_fn=_reduced_name("Sum"),
-    shapes_only=True,
-    scalar=lambda x: x,
-)
-
-
-def _mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    # Not np.mean, which warns of an empty array; its mean is nan.
-    return np.true_divide(np.sum(x, axis=axis, keepdims=keepdims), count.forward(x, axis))
-
-
-mean: Op = Op(
-    "mean",
-    _mean,
-    "the mean over all elements, or along axes",
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            expand_like(g, x, axis=axis, keepdims=keepdims) / count(x, axis=axis)
-        ),
-    ),
-    signature=REDUCTION,
-    grad_fn=_reduced_name("Mean"),
-    shapes_only=True,
-    numpy=(np.mean,),
-    sympy=lambda sp, x, axis=None, keepdims=False: (
-        np.sum(x, axis=axis, keepdims=keepdims) / sp.Integer(int(count.forward(x, axis)))
-    ),
-)
-
-
-def _largest(extreme: Any) -> Any:
-    """SymPy's counterpart of a largest or smallest element: Max or Min taken along axes."""
-
-    def reduced(x: Any, axis: Any, keepdims: bool, take: Any) -> Any:
-        pairwise = np.frompyfunc(take, 2, 1)
-        if axis is None:
-            found = pairwise.reduce(np.ravel(x))
-            return np.reshape(np.asarray(found, dtype=object), (1,) * np.ndim(x)) if keepdims else found
-        return pairwise.reduce(x, axis=axis, keepdims=keepdims)
-
-    return lambda sp, x, axis=None, keepdims=False: reduced(x, axis, keepdims, getattr(sp, extreme))
-
-
-def extreme_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The elements of `x` that are the largest (or smallest), `y`, share the cotangent evenly."""
-    g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
-    chosen = where(x == y, 1, 0)
-    sharing = expand_like(sum_(chosen, axis=axis, keepdims=keepdims), x, axis=axis, keepdims=keepdims)
-    return where(chosen, g / sharing, 0)
-
-
-def _extreme(name: str, forward: Any, doc: str) -> Op:
-    """The row of a largest or smallest element."""
-    title = name.capitalize()
-    return Op(
-        name,
-        forward,
-        f"{doc}, over all or along axes; {name}(x, y, …) is elementwise",
-        vjps=(extreme_vjp,),
-        sympy=_largest(title),
-        signature=REDUCTION,
-        grad_fn=lambda x, axis=None, keepdims=False: f"{title}Backward{1 if axis is None else 0}",
-        exact=True,
-    )
-
-
-max_: Op = _extreme("max", np.max, "the largest element")
-min_: Op = _extreme("min", np.min, "the smallest element")
-
-# --- graph ------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _opaque(sp: Any) -> Any:
-    """A function of SymPy's that is its argument and has derivative 0."""
-
-    class detach(sp.Function):  # type: ignore[misc]  # noqa: N801
-        def fdiff(self, argindex: int = 1) -> Any:
-            return sp.Integer(0)
-
-        def _eval_evalf(self, prec: int) -> Any:
-            return self.args[0]._eval_evalf(prec)
-
-        def _eval_is_extended_real(self) -> Any:
-            return self.args[0].is_extended_real
-
-    return detach
-
-
-detach: Op = Op(
-    "detach",
-    np.positive,
-    "its argument, through which no gradient flows",
-    (None,),
-    scalar=lambda x: x,
-    sympy=lambda sp, x: _opaque(sp)(x),
-    aliases=("stop_gradient",),
-    exact=True,
-)
-const: Op = Op(
-    "const",
-    np.positive,
-    "its argument as a constant: a leaf that requires no gradient",
-    (None,),
-    scalar=lambda x: x,
-    sympy=lambda sp, x: _opaque(sp)(x),
-    exact=True,
-)
+def column(x: Any) -> Any:
+    """Vectors (the last axis) as columns: matrices with one column."""
+    return index(x, key=(Ellipsis, None))

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .sizes import SMALL, check_broadcast
 from .traced import Traced
 
 Rule = Callable[..., Any] | int | None
@@ -77,13 +78,14 @@ class Edge(NamedTuple):
 
     `hit(*xs)` tells elementwise whether the arguments are there; `point` is an example. `value`, `left` and `right`
     hold a derivative for each input: the one chosen, and those just below and above (where the first argument is less
-    than, and greater than, what `at` says); nan where the function does not exist.
+    than, and greater than, what `at` says); nan where the function does not exist. Of a row on whole arrays `hit` gets
+    the static parameters too, and the derivatives are those by the first element; without any none can be told.
     """
 
     kind: str
     at: str
     hit: Callable[..., Any]
-    point: tuple[float, ...]
+    point: tuple[Any, ...]
     value: tuple[float, ...]
     left: tuple[float, ...]
     right: tuple[float, ...]
@@ -123,10 +125,13 @@ class Op:
     infix      how it is written as an operator, with `level`, its precedence
     signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
                by name, `*shape` is any number of static numbers, `*xs` any number of inputs
+    fits       the shapes that it takes, in words, told where others were given
+    instead_of the operations, from the outer to the inner, that it does in one where they overflow or lose digits
     numpy      functions of NumPy's, besides `forward`, that mean this row when they meet a Tensor
     exact      the result is made of the inputs' own numbers, their negatives or small integers: nothing is rounded
     shapes_only  the rules need the inputs for their shapes only, not their values
-    overloads  a name under which it answers too when called with its own number of arguments: log(x, b)
+    overloads  a name under which it answers too when called with its own number of arguments: log(x, b), max(x, y);
+               a row of any number of inputs answers from three on
     """
 
     name: str
@@ -144,11 +149,12 @@ class Op:
     level: int = 0
     signature: str = ""
     overloads: str | None = None
-    folds: bool = False
     elementwise: bool | None = None
     public: bool = True
     shapes_only: bool = False
     exact: bool = False
+    fits: str = ""
+    instead_of: tuple[Op, ...] = ()
     numpy: tuple[Callable[..., Any], ...] = ()
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -266,6 +272,11 @@ class Op:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
         if self.scalar is not None and PLAIN.issuperset(map(type, xs)):
             return self._on_numbers(xs)
+        if self.elementwise:
+            for x in xs:
+                if type(x) is np.ndarray and x.size > SMALL:
+                    check_broadcast(xs)
+                    break
         if _quiet.on:
             return self.forward(*xs)
         with np.errstate(all="ignore"):
@@ -302,7 +313,8 @@ class Op:
         """
         given = [static for static in self.statics if named or not static.by_name]
         if given and given[0].name.startswith("*"):
-            return {given[0].name[1:]: values}
+            listed = len(values) == 1 and isinstance(values[0], (tuple, list))  # reshape(x, (2, 3))
+            return {given[0].name[1:]: tuple(values[0]) if listed else values}
         if len(values) > len(given):
             raise TypeError(f"{self.name}({self.signature.replace(';', ',')}) was called with too many arguments")
         return {static.name: value for static, value in zip(given, values, strict=False)}
@@ -321,7 +333,7 @@ class Op:
         op = self.bind(**params) if params else self
         for x in xs:
             if isinstance(x, Traced):
-                return x.trace(op, xs)
+                return x.interpret(op, xs)
         return op.compute(*xs)
 
     def __repr__(self) -> str:

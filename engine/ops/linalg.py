@@ -1,4 +1,4 @@
-"""Linear algebra: lengths, products, inverses, determinants."""
+"""Products of vectors and matrices, and the trace."""
 
 from __future__ import annotations
 
@@ -8,81 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import ChainruleError
-from .arithmetic import PRODUCT, abs_, sign, where
-from .arrays import expand_like, extreme_vjp, index, max_, sum_, sum_like, transpose
-from .base import Edge, Op
+from .arithmetic import PRODUCT
+from .arrays import column, expand_like, index, reshape_like, row, sum_like
+from .base import Op
+from .shapes import diag, place_diagonal, reshape, swap
+from .sizes import check_size
 
-# --- lengths ----------------------------------------------------------------------------------------------------------
-
-
-def _norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    size = np.abs(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == 2:
-        scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
-        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)  # squares neither overflow nor vanish
-        total = np.sqrt(np.sum(np.square(size / scale), axis=axis, keepdims=True)) * scale
-    elif ord > 0:
-        total = np.sum(size**ord, axis=axis, keepdims=True) ** (1 / ord)
-    else:
-        raise ChainruleError("value", f"the order of a norm must be positive, not {ord:g}")
-    if keepdims:
-        return total
-    return np.squeeze(total, axis=axis if axis is not None else tuple(range(np.ndim(total))))[()]
-
-
-def _norm_vjp(g: Any, y: Any, x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord == math.inf:
-        return extreme_vjp(g, y, abs_(x), axis=axis, keepdims=keepdims) * sign(x)
-    g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
-    if ord == 1:
-        return g * sign(x)
-    if ord == 2:
-        return where(y == 0, 0, g * x / y)
-    return where(y == 0, 0, g * sign(x) * (abs_(x) / y) ** (ord - 1))
-
-
-norm: Op = Op(
-    "norm",
-    _norm,
-    "the length: (Σ|x|^ord)^(1/ord) over all elements, or along axes; the largest |x| for ord=inf",
-    vjps=(_norm_vjp,),
-    numpy=(np.linalg.norm,),
-    edges=(Edge("kink", "x = 0", lambda x: np.all(np.equal(x, 0)), (0.0,), (0.0,), (-1.0,), (1.0,)),),
-    sympy=lambda sp, x, ord=2, axis=None, keepdims=False: _symbolic_norm(sp, x, ord, axis, keepdims),
-    signature="x; ord=2, *, axis=None, keepdims=False",
-    grad_fn="LinalgVectorNormBackward0",
-)
-
-
-def _symbolic_norm(sp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    size = np.frompyfunc(sp.Abs, 1, 1)(x)
-    if ord == math.inf:
-        return max_.sympy(sp, size, axis=axis, keepdims=keepdims)  # type: ignore[operator,misc]
-    total = np.sum(x * x if ord == 2 else size ** sp.nsimplify(ord), axis=axis, keepdims=keepdims)
-    return np.frompyfunc(lambda t: t ** (1 / sp.nsimplify(ord)), 1, 1)(total)
-
-
-# --- products ---------------------------------------------------------------------------------------------------------
+# --- matrix products --------------------------------------------------------------------------------------------------
 
 
 def _product_name(x: Any, y: Any) -> str:
     kind = {(1, 1): "Dot", (1, 2): "Mv", (2, 1): "Mv", (2, 2): "Mm"}.get((np.ndim(x), np.ndim(y)), "Bmm")
     return f"{kind}Backward0"
-
-
-def _column(x: Any) -> Any:
-    return index(x, key=(Ellipsis, None))
-
-
-def _row(x: Any) -> Any:
-    return index(x, key=(Ellipsis, None, slice(None)))
-
-
-def _swap(x: Any) -> Any:
-    """The last two axes exchanged."""
-    return transpose(x) if np.ndim(x) == 2 else swap_last(x)
 
 
 def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
@@ -91,10 +28,10 @@ def _left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
     if np.ndim(x) == 1 and np.ndim(y) == 1:
         return g * y
     if np.ndim(y) == 1:
-        return sum_like(_column(g) * y, x)
+        return sum_like(column(g) * y, x)
     if np.ndim(x) == 1:
-        return sum_like(matmul(y, _column(g))[..., 0], x)
-    return sum_like(matmul(g, _swap(y)), x)
+        return sum_like(matmul(y, column(g))[..., 0], x)
+    return sum_like(matmul(g, swap(y)), x)
 
 
 def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
@@ -103,37 +40,39 @@ def _right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
     if np.ndim(x) == 1 and np.ndim(y) == 1:
         return g * x
     if np.ndim(x) == 1:
-        return sum_like(_column(x) * _row(g), y)
+        return sum_like(column(x) * row(g), y)
     if np.ndim(y) == 1:
-        return sum_like(matmul(_swap(x), _column(g))[..., 0], y)
-    return sum_like(matmul(_swap(x), g), y)
+        return sum_like(matmul(swap(x), column(g))[..., 0], y)
+    return sum_like(matmul(swap(x), g), y)
 
 
-swap_last: Op = Op(
-    "swap_last",
-    lambda x: np.swapaxes(x, -1, -2),
-    "the last two axes exchanged",
-    vjps=(lambda g, y, x: swap_last(g),),
-    grad_fn="TransposeBackward0",
-    public=False,
-    exact=True,
-)
+def _matmul(x: Any, y: Any) -> Any:
+    if np.ndim(x) > 1 and np.ndim(y) > 1:
+        batch = np.broadcast_shapes(np.shape(x)[:-2], np.shape(y)[:-2])
+        check_size((*batch, np.shape(x)[-2], np.shape(y)[-1]))
+    return np.matmul(x, y)
+
+
+INNER = "as many columns on the left as rows on the right; a vector counts as a row on the left, a column on the right"
+
 matmul: Op = Op(
     "matmul",
-    np.matmul,
-    "the matrix product, also written A @ B",
+    _matmul,
+    "the matrix product, also written A @ B; of arrays of more axes, for each pair of matrices",
     vjps=(_left_vjp, _right_vjp),
+    numpy=(np.matmul,),
     signature="x, y",
     grad_fn=_product_name,
     infix="@",
     level=PRODUCT,
+    fits=INNER,
 )
 
 
 def _dot(x: Any, y: Any) -> Any:
     if np.ndim(x) > 2 or np.ndim(y) > 2:
         raise ChainruleError("shape", "dot takes vectors and matrices", hint="for arrays of more axes write x @ y")
-    return np.dot(x, y)
+    return np.dot(x, y) if np.ndim(x) == 0 or np.ndim(y) == 0 else _matmul(x, y)
 
 
 dot: Op = Op(
@@ -144,58 +83,107 @@ dot: Op = Op(
     signature="x, y",
     grad_fn=_product_name,
     numpy=(np.dot,),
+    fits=INNER,
 )
 
-# --- inverses and determinants ----------------------------------------------------------------------------------------
+# --- other products ---------------------------------------------------------------------------------------------------
 
 
-def _matrix(sp: Any, x: Any) -> Any:
-    return sp.Matrix(x.tolist())
+def _outer(x: Any, y: Any) -> Any:
+    check_size((np.size(x), np.size(y)))
+    return np.outer(x, y)
 
 
-inv: Op = Op(
-    "inv",
-    np.linalg.inv,
-    "the inverse of a square matrix",
-    vjps=(lambda g, y, x: -matmul(matmul(_swap(y), g), _swap(y)),),
-    sympy=lambda sp, x: np.array(_matrix(sp, x).inv().tolist(), dtype=object),
-    signature="A",
-    grad_fn="LinalgInvExBackward0",
+def _flat(x: Any) -> Any:
+    return reshape(x, shape=(-1,))
+
+
+outer: Op = Op(
+    "outer",
+    _outer,
+    "the outer product: the matrix of all xᵢ·yⱼ",
+    vjps=(
+        lambda g, z, x, y: reshape_like(matmul(g, _flat(y)), x),
+        lambda g, z, x, y: reshape_like(matmul(_flat(x), g), y),
+    ),
+    numpy=(np.outer, np.linalg.outer),
+    signature="x, y",
+    grad_fn="MulBackward0",
 )
 
 
-def _cofactors(x: Any) -> Any:
-    """The matrix of cofactors, det(A)·A⁻ᵀ, by singular values, so that it exists for singular matrices too."""
-    u, s, v = np.linalg.svd(x)
-    n = s.shape[-1]
-    others = np.broadcast_to(s[..., None, :], (*s.shape, n)).copy()
-    others[..., np.arange(n), np.arange(n)] = 1.0
-    products = np.prod(others, axis=-1)
-    signs = np.linalg.det(u) * np.linalg.det(v)
-    return signs[..., None, None] * (u * products[..., None, :]) @ v
+def _cross(x: Any, y: Any, axis: int = -1) -> Any:
+    if np.shape(x)[axis : axis + 1 or None] != (3,) or np.shape(y)[axis : axis + 1 or None] != (3,):
+        raise ValueError("vectors of 3 elements are needed")
+    if axis != -1 and np.ndim(x) != np.ndim(y):
+        raise ValueError("arrays of as many axes are needed")
+    return np.cross(x, y, axis=axis)
 
 
-def _cofactor_vjp(h: Any, y: Any, x: Any) -> Any:
-    inverse = _swap(inv(x))  # so second derivatives are refused where the matrix is singular
-    trace = sum_(h * y, axis=(-2, -1), keepdims=True)
-    return trace * inverse - matmul(matmul(inverse, _swap(h)), y)
-
-
-cofactors: Op = Op(
-    "cofactors",
-    _cofactors,
-    "the matrix of cofactors, det(A)·A⁻ᵀ",
-    vjps=(_cofactor_vjp,),
-    sympy=lambda sp, x: np.array(_matrix(sp, x).cofactor_matrix().tolist(), dtype=object),
-    signature="A",
-    public=False,
+cross: Op = Op(
+    "cross",
+    _cross,
+    "the cross product of vectors of 3 elements, along the last axis or another",
+    vjps=(
+        lambda g, z, x, y, axis=-1: cross(y, g, axis=axis),
+        lambda g, z, x, y, axis=-1: cross(g, x, axis=axis),
+    ),
+    numpy=(np.cross, np.linalg.cross),
+    signature="x, y; *, axis=-1",
+    grad_fn="LinalgCrossBackward0",
+    fits="vectors of 3 elements (along an axis other than the last, in arrays of as many axes)",
 )
-det: Op = Op(
-    "det",
-    np.linalg.det,
-    "the determinant of a square matrix",
-    vjps=(lambda g, y, x: index(g, key=(Ellipsis, None, None)) * cofactors(x),),
-    sympy=lambda sp, x: _matrix(sp, x).det(),
+
+
+def _kron(x: Any, y: Any) -> Any:
+    check_size((math.prod(np.shape(x)), math.prod(np.shape(y))))
+    return np.kron(x, y)
+
+
+def _interleaved(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both with new axes, so that their ordinary product is the Kronecker product but for its shape."""
+    n = max(np.ndim(x), np.ndim(y))
+
+    def key(z: Any, first: bool) -> tuple[Any, ...]:
+        own = [None] * (n - np.ndim(z)) + [slice(None)] * np.ndim(z)
+        return tuple(k for axis in own for k in ((axis, None) if first else (None, axis)))
+
+    return index(x, key=key(x, True)), index(y, key=key(y, False))
+
+
+def _kron_left_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    left, right = _interleaved(x, y)
+    return reshape_like(sum_like(reshape_like(g, expand_like(left, right, like=True)) * right, left), x)
+
+
+def _kron_right_vjp(g: Any, z: Any, x: Any, y: Any) -> Any:
+    left, right = _interleaved(x, y)
+    return reshape_like(sum_like(reshape_like(g, expand_like(left, right, like=True)) * left, right), y)
+
+
+kron: Op = Op(
+    "kron",
+    _kron,
+    "the Kronecker product: a block xᵢⱼ·y for each element of x",
+    vjps=(_kron_left_vjp, _kron_right_vjp),
+    numpy=(np.kron,),
+    signature="x, y",
+)
+
+
+def _trace(x: Any) -> Any:
+    if np.ndim(x) != 2:
+        raise ValueError("a matrix is needed")
+    return np.trace(x)
+
+
+trace: Op = Op(
+    "trace",
+    _trace,
+    "the sum of the diagonal of a matrix",
+    vjps=(lambda g, y, x: place_diagonal(expand_like(g, diag(x)), x),),
+    numpy=(np.trace, np.linalg.trace),
     signature="A",
-    grad_fn="LinalgDetBackward0",
+    fits="a matrix",
+    shapes_only=True,
 )

@@ -19,7 +19,7 @@ class Traced:
     __slots__ = ()
     __array_ufunc__: Any = None  # NumPy's arrays leave operators to us
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
         """The result of `op` on `xs`, of which at least one is of this kind."""
         raise NotImplementedError
 

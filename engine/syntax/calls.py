@@ -100,7 +100,7 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
     if not op.statics and not bracket.params and len(args) == op.arity:
         return parser.graph.append(op, args, span)
     params = dict(bracket.params)
-    taken = len(args) if op.variadic or op.folds else op.arity
+    taken = len(args) if op.variadic else op.arity
     inputs, statics = args[:taken], args[taken:]
     if len(inputs) < op.arity or (op.variadic and not inputs) or (statics and all(s.by_name for s in op.statics)):
         wrong_count(parser, op, name, len(args), at)
@@ -119,13 +119,7 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
         given["seed"] = (*parser.graph.seed, parser.draws)
         parser.draws += 1
     check_statics(parser, op, given, at)
-    op = op.bind(**given)
-    if op.folds and len(inputs) > 2:
-        node = inputs[0]
-        for other in inputs[1:]:
-            node = parser.graph.append(op, (node, other), span)
-        return node
-    return parser.graph.append(op, inputs, span)
+    return parser.graph.append(op.bind(**given), inputs, span)
 
 
 def positional_statics(parser: Expressions, op: Op, nodes: tuple[int, ...], at: int) -> dict[str, Any]:
@@ -151,7 +145,7 @@ def is_default(op: Op, name: str, value: Any) -> bool:
 
 def check_statics(parser: Expressions, op: Op, given: dict[str, Any], at: int) -> None:
     """Refuse static parameters that no array could have, at the call that gives them."""
-    for name in ("shape", "n", "m", "num"):
+    for name in ("shape", "n", "m", "num") if not op.inputs else ():
         sizes = given.get(name)
         for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
             if not isinstance(size, int) or size < 0:

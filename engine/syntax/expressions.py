@@ -15,8 +15,9 @@ from ..errors import ChainruleError, Span
 from ..graph import INPUT, Graph, Node
 from ..ops import CONSTANTS, INFIX, Op
 from ..ops.arithmetic import COMPARISON, CONDITIONAL, POWER, PRODUCT, SIGN, and_, mul, where
-from ..ops.arrays import array, index, transpose
+from ..ops.arrays import array, index
 from ..ops.elementary import pow_
+from ..ops.shapes import transpose
 from . import calls, operands, refusals
 from .characters import END, canonical_name, is_name, is_number, is_superscript, split, tokenize
 from .pending import ROOT, Marked, Open, Waiting

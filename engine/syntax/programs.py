@@ -11,7 +11,7 @@ from ..errors import ChainruleError, Span, did_you_mean
 from ..graph import INPUT, LEAF, Graph, Value
 from ..ops import CONSTANTS
 from ..ops.arithmetic import identity
-from ..ops.arrays import const
+from ..ops.barriers import const
 from . import refusals
 from .characters import END, GRAMMAR_WORDS, canonical_name, is_name, tokenize
 from .expressions import Expressions

@@ -1,0 +1,39 @@
+"""Shapes in words, and the limit of what may be allocated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ChainruleError
+
+MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
+SMALL = 100  # elements: up to four arrays of so few do not stretch to more than may be allocated
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as people write it: 2×3, and 'a scalar' for ()."""
+    return "×".join(map(str, shape)) if len(shape) > 1 else f"({shape[0]},)" if shape else "a scalar"
+
+
+def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` itself if an array of it may be allocated, else a `ChainruleError` of kind `limit`."""
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise ChainruleError(
+            "limit",
+            f"an array of shape {shape_text(shape)} has {math.prod(shape):,} elements; the limit is {MAX_ELEMENTS:,}",
+        )
+    return shape
+
+
+def check_broadcast(xs: Sequence[Any]) -> None:
+    """Refuse arguments that together stretch to more than may be allocated."""
+    most = 1  # no broadcast has more elements than this
+    for x in xs:
+        if type(x) is np.ndarray:
+            most *= x.size
+    if most > MAX_ELEMENTS:
+        check_size(np.broadcast_shapes(*map(np.shape, xs)))
