@@ -235,7 +235,7 @@ def test_numbers_are_sympys(text, point):
     assume(all(point.values()))  # at 0 SymPy meets complex infinities
     analysis = analyse(program, point)
     assume(math.isfinite(analysis.value) and all(map(math.isfinite, analysis.gradients.values())))
-    unsure = {name for note in analysis.notes for name in note.undifferentiable}
+    unsure = {name for note in analysis.notes for name, _ in note.undifferentiable}
     names = [name for name in analysis.wrt if name not in unsure]
     explained = spread(program, point, analysis.gradients, 1.0)
     for name, exact in by_sympy(program, point, names).items():

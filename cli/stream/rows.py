@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping
@@ -124,7 +125,7 @@ class Rows:
             return
         try:
             timeout = self.worker.settings.timeout
-            with limited(timeout and timeout * len(gathered)):
+            with contextlib.nullcontext() if timeout is None else limited(timeout * len(gathered)):
                 self.done.texts += self._rendered(gathered, values)
         except Exception:  # whatever it is, it must not cost more than the lines that cause it
             for record in gathered:

@@ -117,6 +117,8 @@ class Worker:
     def attempt(self, step: Callable[..., T], *given: Any) -> T | ChainruleError:
         """A step's result, or the error that it ends with: a line must never stop the others."""
         try:
+            if self.settings.timeout is None:
+                return step(*given)
             with limited(self.settings.timeout):
                 return step(*given)
         except ChainruleError as error:
