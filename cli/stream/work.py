@@ -27,6 +27,7 @@ from .records import Record, cell_value, records
 from .render import renderer
 from .rows import Rows
 from .settings import Columns, Settings
+from .tables import table_texts
 
 MOST_PROGRAMS = 100  # kept parsed
 TOGETHER = 32  # records that are parsed, then evaluated, then rendered
@@ -82,6 +83,8 @@ class Worker:
 
     def _run(self, block: Block) -> Done:
         settings, done = self.settings, Done([])
+        if (texts := table_texts(self, block)) is not None:
+            return Done(texts)
         singles = Singles(self, block, done)
         rows = Rows(self, singles, done)
         last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
