@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import ENVIRONMENT, ROOT, run
@@ -314,3 +315,52 @@ def test_memory_is_constant(format_, counts, tmp_path):
             assert sum(1 for _ in out) == count
         peaks.append(int(done.err))
     assert peaks[1] < peaks[0] + 6_000  # kilobytes
+
+
+# --- a cluster --------------------------------------------------------------------------------------------------------
+
+
+def test_cluster_that_loses_a_worker(tmp_path):
+    """A real scheduler with two worker processes, one of which is killed while it works."""
+    pytest.importorskip("distributed", reason="needs distributed (pip install chainrule[dask])")
+    address_file, source = tmp_path / "scheduler.json", tmp_path / "in.txt"
+    source.write_text("\n".join(mixed_lines(15_000)))
+    alone = run(["chainrule", "batch", str(source)])
+    dask = [sys.executable, "-m", "distributed.cli."]
+    common = ["--scheduler-file", str(address_file), "--no-dashboard"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    scheduler = subprocess.Popen([*dask[:2], dask[2] + "dask_scheduler", *common, "--port", "0"], **quiet)
+    worker = [*dask[:2], dask[2] + "dask_worker", *common, "--no-nanny", "--nthreads", "1"]
+    workers = [subprocess.Popen(worker, **quiet) for _ in range(2)]
+    try:
+        deadline = time.monotonic() + 30
+        while not address_file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        address = json.loads(address_file.read_text())["address"]
+        from distributed import Client
+
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=30)
+        with subprocess.Popen(
+            [*BATCH, str(source), "--scheduler", address], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+            env=ENVIRONMENT,
+        ) as process:  # fmt: skip
+            assert process.stdout
+            first = process.stdout.readline()
+            workers[0].kill()
+            rest, said = process.communicate(timeout=60)
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+    assert (first + rest).decode() == alone.out
+    assert said.decode() == alone.err
+    assert process.returncode is not None
+
+
+def test_no_scheduler():
+    pytest.importorskip("distributed", reason="needs distributed (pip install chainrule[dask])")
+    done = run("chainrule batch --scheduler nowhere", stdin="x | x=1")
+    assert (done.status, done.out) == (2, "")
+    assert "no scheduler answers at nowhere" in done.err
+    assert "Traceback" not in done.err
