@@ -140,7 +140,7 @@ class Cells:
     def _gradients(self, gradients: Mapping[str, Any]) -> str:
         if self.exact:
             return to_json(gradients)
-        return ", ".join(f"{name} = {value_text(value, self.digits)}" for name, value in gradients.items())
+        return ", ".join(f"{name} = {self._number(value)}" for name, value in gradients.items())
 
     def _elements(self, gradients: Mapping[str, Any]) -> list[str]:
         """The cells of single derivatives; empty for an input that the program does not have."""
