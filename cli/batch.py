@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -81,7 +82,8 @@ def command(files: tuple[str, ...], **options: Any) -> int:
     with Output(settings, options["out"], options["errors"], resume=options["resume"]) as output:
         stream = output.remaining(stream)
         results = _results(stream, settings, pace, options)
-        with progress(sources, shown=not options["quiet"]) as advance:
+        apart = options["out"] not in (None, "-") or not sys.stdout.isatty()  # results do not run through the bar
+        with progress(sources, shown=apart and not options["quiet"]) as advance:
             for done in results:
                 if options["fail_fast"] and done.failed:
                     done = done.up_to_failure()
