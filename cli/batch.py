@@ -18,11 +18,12 @@ from chainrule.syntax.characters import canonical_name
 
 from .options import names_option, read_values
 from .stream.blocks import FORMATS, Block, Pace, Source, blocks
+from .stream.columns import columns
 from .stream.output import Output
 from .stream.progress import progress
 from .stream.run import elsewhere, here
 from .stream.settings import Settings
-from .stream.work import Done, columns
+from .stream.work import Done
 
 OUTPUTS = ("jsonl", "csv", "tsv", "table", "markdown")
 

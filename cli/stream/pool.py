@@ -56,6 +56,8 @@ class Pool:
         if process is None:
             process = self.own.process = Process(self.settings)
             self.processes.append(process)
+        if self.closed:
+            process.kill()
         try:
             return process.ask(block)
         except (EOFError, OSError, pickle.UnpicklingError):
