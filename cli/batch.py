@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,11 +18,12 @@ from chainrule.syntax.characters import canonical_name
 
 from .options import names_option, read_values
 from .stream.blocks import FORMATS, Block, Pace, Source, blocks
+from .stream.columns import columns
 from .stream.output import Output
 from .stream.progress import progress
 from .stream.run import elsewhere, here
 from .stream.settings import Settings
-from .stream.work import Done, columns
+from .stream.work import Done
 
 OUTPUTS = ("jsonl", "csv", "tsv", "table", "markdown")
 
@@ -49,6 +51,7 @@ OUTPUTS = ("jsonl", "csv", "tsv", "table", "markdown")
 @click.option("--resume", is_flag=True, help="Go on where the results in -o FILE end.")
 @click.option("--jobs", default=1, show_default=True, metavar="N", help="Processes; 0 for one on each core.",
               type=click.IntRange(0, 1024))  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="Evaluate on the Dask cluster of this scheduler: tcp://HOST:8786.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.001), help="The limit of a line's time.")
 @click.option("--max-line", default=16 * 2**20, show_default=True, metavar="BYTES", type=click.IntRange(1),
               help="The longest line.")  # fmt: skip
@@ -80,7 +83,8 @@ def command(files: tuple[str, ...], **options: Any) -> int:
     with Output(settings, options["out"], options["errors"], resume=options["resume"]) as output:
         stream = output.remaining(stream)
         results = _results(stream, settings, pace, options)
-        with progress(sources, shown=not options["quiet"]) as advance:
+        apart = options["out"] not in (None, "-") or not sys.stdout.isatty()  # results do not run through the bar
+        with progress(sources, shown=apart and not options["quiet"]) as advance:
             for done in results:
                 if options["fail_fast"] and done.failed:
                     done = done.up_to_failure()
@@ -109,6 +113,9 @@ def _settings(options: dict[str, Any]) -> tuple[Settings, Program | None]:
     """The options as settings, and the program of every line if there is one. Raises `ChainruleError`."""
     if options["order"] and options["hessian"]:
         raise click.UsageError("--order and --hessian ask for different things: give one of them.")
+    if options["scheduler"] and (options["timeout"] or options["jobs"] != 1):
+        other = "timeout" if options["timeout"] else "jobs"
+        raise click.UsageError(f"--{other} is for this machine's processes: not with --scheduler.")
     values = read_values(options["at"], options["seed"])
     wrt = names_option(options["wrt"])
     no_grad = [name for text in options["no_grad"] for name in names_option(text) or []]
@@ -157,6 +164,10 @@ def _header_check(settings: Settings, program: Program | None) -> Callable[[str,
 
 def _results(stream: Iterator[Block], settings: Settings, pace: Pace, options: dict[str, Any]) -> Iterator[Done]:
     """The results of all blocks, evaluated here or by worker processes."""
+    if options["scheduler"]:
+        from .stream.cluster import Cluster
+
+        return elsewhere(stream, Cluster(options["scheduler"], settings), pace)
     jobs = options["jobs"] or len(os.sched_getaffinity(0))
     if jobs == 1:
         return here(stream, settings, pace)

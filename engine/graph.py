@@ -90,9 +90,9 @@ class Graph:
     def output_name(self) -> str:
         """The output's name: its own, else the first of y, z, f, y_1, y_2, … that is free."""
         name = self.nodes[self.output].name
-        if name is not None:
-            return name
-        return next(name for name in _output_names() if name not in self.names)
+        if name is None and "y" not in self.names:
+            return "y"
+        return name or next(name for name in _output_names() if name not in self.names)
 
     @property
     def shown(self) -> list[int]:
@@ -182,9 +182,7 @@ class Graph:
         nodes = self.nodes
         constant = op is not INPUT and op is not LEAF
         for j in args:
-            if not nodes[j].constant:
-                constant = False
-                break
+            constant = constant and nodes[j].constant
         nodes.append(Node(op, args, span, constant))
         return len(nodes) - 1
 
@@ -242,5 +240,5 @@ def _numbered(stem: str, start: int) -> Iterator[str]:
 
 
 def _output_names() -> Iterator[str]:
-    yield from ("y", "z", "f")
+    yield from ("z", "f")
     yield from _numbered("y_", 1)

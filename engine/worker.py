@@ -1,11 +1,12 @@
 """SymPy in a process of its own, where it can be stopped: it can hang on an innocent expression.
 
-The process reads one request, a line of JSON, and answers with a line for each result as it finds them, values before
+The process reads requests, a line of JSON each, and answers with a line for each result as it finds them, values before
 formulas, so that what was found before the limit is kept. `symbolic_results` is the side that asks.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import queue
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -113,50 +114,86 @@ def rendered(
     return found
 
 
-def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
-    """The answers to a request as they come; at the limit the process is killed and the reason is the last one."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    lines: queue.Queue[bytes] = queue.Queue()
-    stdout = process.stdout
+class _Sympy(threading.local):
+    """The process of a thread, started when it is needed, and anew after it was killed: SymPy takes long to import."""
 
-    def read() -> None:
+    process: subprocess.Popen[bytes] | None = None
+    lines: queue.Queue[bytes]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """The process that runs."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", __spec__.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            self.lines = queue.Queue()
+            threading.Thread(target=_read, args=(self.process.stdout, self.lines), daemon=True).start()
+        return self.process
+
+    def stop(self) -> None:
+        """Kill the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe.close()  # type: ignore[union-attr]
+            self.process = None
+
+
+_sympy = _Sympy()
+atexit.register(lambda: _sympy.stop())
+
+
+def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    with contextlib.suppress(ValueError, OSError):
         for line in stdout:
             lines.put(line)
-        lines.put(b"")
+    lines.put(b"")
 
-    threading.Thread(target=read, daemon=True).start()
+
+def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
+    """The answers to a request as they come; at the limit the process is killed and the reason is the last one."""
+    process = _sympy.start()
+    assert process.stdin is not None
     deadline = time.monotonic() + timeout
+    finished = False
     try:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(request.encode() + b"\n")
-            process.stdin.close()
-        while True:
+            process.stdin.flush()
+        while not finished:
             try:
-                line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = _sympy.lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 yield f"SymPy took longer than {timeout:g} s"
                 return
             if not line:
-                if process.wait():
-                    yield "SymPy's process ended early"
+                yield "SymPy's process ended early"
                 return
-            yield json.loads(line)
+            answer = json.loads(line)
+            finished = "finished" in answer
+            if not finished:
+                yield answer
     finally:
-        process.kill()
-        process.wait()
-        stdout.close()
+        if not finished:
+            _sympy.stop()
 
 
 # --- the other side ---------------------------------------------------------------------------------------------------
 
 
 def serve() -> None:
-    """Answer the request on standard input."""
-    request = json.loads(sys.stdin.readline())
+    """Answer the requests on standard input, each with lines of which the last says that it is finished."""
+    for line in sys.stdin:
+        _answer(json.loads(line))
+        print(json.dumps({"finished": True}), flush=True)
+
+
+def _answer(request: dict[str, Any]) -> None:
     for part in (_rendered,) if "render" in request else (_values, _formulas):
         try:
             for answer in part(request):

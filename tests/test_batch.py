@@ -7,9 +7,17 @@ import gzip
 import io
 import json
 import math
+import random
 
 import pytest
 from command import ROOT, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chainrule.cli.stream.blocks import Block
+from chainrule.cli.stream.records import record_lines
+from chainrule.cli.stream.settings import Settings
+from chainrule.cli.stream.work import Worker
 
 FEYNMAN = ROOT / "tests" / "data" / "feynman.jsonl"
 
@@ -305,12 +313,104 @@ def test_nothing_at_all():
 
 # --- real input -------------------------------------------------------------------------------------------------------
 
+RUBI = ROOT / "tests" / "data" / "rubi.jsonl.gz"
 
-def test_formulas_of_physics():
-    rows = [json.loads(line) for line in FEYNMAN.read_text(encoding="utf-8").splitlines()]
-    text = "\n".join(json.dumps({"id": r["id"], "expression": r["formula"], "at": r["point"]}) for r in rows)
-    found = batch(text, "--input-format", "jsonl")
-    for row, record in zip(rows, found, strict=True):
+
+def noise(draw: random.Random) -> bytes:
+    """A line that is no record: random bytes, a record cut short, an enormous number."""
+    record = json.dumps({"expression": "x^2*sin(x)", "at": {"x": 1.5}}).encode()
+    kind = draw.randrange(4)
+    if kind == 0:
+        return bytes(draw.randrange(256) for _ in range(draw.randrange(1, 60))).replace(b"\n", b"").strip() or b"?"
+    if kind == 1:
+        return record[: draw.randrange(1, len(record))]
+    if kind == 2:
+        return b'{"expression": "x", "at": {"x": 1' + b"0" * draw.choice([400, 5000]) + b"}}"
+    return b'{"expression": "' + b"9" * 400 + b'*x", "at": {"x": 1}}'
+
+
+def test_formulas_and_integrals_between_noise(tmp_path):
+    """All formulas of physics and all integrals of Rubi's tests in one pipe, with noise between them."""
+    formulas = [json.loads(line) for line in FEYNMAN.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({"id": r["id"], "expression": r["formula"], "at": r["point"]}).encode() for r in formulas]
+    with gzip.open(RUBI) as file:
+        lines += file.read().splitlines()
+    draw = random.Random(3)
+    mixed = b"\n".join(part for line in lines for part in (noise(draw), line))
+    done = run(["chainrule", "batch", "--input-format", "jsonl", "--jobs", "2"], stdin=mixed)
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert len(found) == 2 * len(lines)
+    assert all("error" in record for record in found[::2])
+    formulas_found, integrals = found[1 : 2 * len(formulas) : 2], found[2 * len(formulas) + 1 :: 2]
+    for row, record in zip(formulas, formulas_found, strict=True):
         assert record["id"] == row["id"]
         assert record["value"] == pytest.approx(row["value"], rel=1e-12)
         assert record["gradients"] == pytest.approx(row["gradients"], rel=1e-9, abs=1e-12)
+    assert len(integrals) == 888
+    for record in integrals:
+        (gradient,) = record["gradients"].values()
+        assert gradient == pytest.approx(record["derivative"], rel=1e-6, abs=1e-9), record["id"]
+
+
+def checked(lines: list[bytes]) -> None:
+    """SymPy's word on each line: it must not differ, and mostly agree."""
+    done = run(
+        ["chainrule", "batch", "--input-format", "jsonl", "--check", "--jobs", "2"], b"\n".join(lines), timeout=3000
+    )
+    verdicts = [c["verdict"] for line in done.out.splitlines() for c in json.loads(line)["check"].values()]
+    assert done.status == 0, done.err
+    assert "differs" not in verdicts
+    assert verdicts.count("agrees") >= 0.9 * len(verdicts)
+
+
+def test_check_of_some():
+    with gzip.open(RUBI) as file:
+        checked(file.read().splitlines()[5:888:110])
+
+
+@pytest.mark.full
+def test_check_of_all():
+    formulas = [json.loads(line) for line in FEYNMAN.read_text(encoding="utf-8").splitlines()]
+    with gzip.open(RUBI) as file:
+        lines = file.read().splitlines()
+    checked([*lines, *(json.dumps({"expression": r["formula"], "at": r["point"]}).encode() for r in formulas)])
+
+
+# --- anything at all --------------------------------------------------------------------------------------------------
+
+pieces = st.sampled_from(
+    ["x", "w", "2", "1e308", "0", "[1,2]",
+     "sin(", "sum(", ")", "(", "+", "*", "^", "/", "-", " ", "|", "x=1", "w=[1,2]",
+     ",", ";", "=", "#", "\0", '"', "é", "\ud800", "zeros(9,9)", "if", "else", "<", "@", "[0]", "randn(3)", "\t", "\r"]
+)  # fmt: skip
+texts = st.lists(pieces, max_size=12).map("".join) | st.text(max_size=30)
+values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | texts, lambda v: st.lists(v, max_size=3), max_leaves=4
+)
+objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "expression": texts | values, "at": st.dictionaries(st.sampled_from(["x", "w", "e", "?"]), values) | values,
+        "wrt": values, "cotangent": values, "id": values, "value": values,
+    },
+)  # fmt: skip
+lines = {
+    "text": texts.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary(max_size=40),
+    "jsonl": objects.map(lambda made: json.dumps(made).encode()) | st.binary(max_size=40),
+    "csv": st.lists(texts, min_size=1, max_size=4).map(lambda cells: ",".join(cells).encode("utf-8", "surrogatepass")),
+}
+
+
+@pytest.mark.parametrize("format_", lines)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_line_gives_a_result_or_an_error_record(format_, data):
+    given_lines = data.draw(st.lists(lines[format_], max_size=4))
+    block = Block(1, 1, None, format_, b"\n".join(given_lines), header=("expression", "x", "w"))
+    for out in ("jsonl", "csv", "markdown"):
+        done = Worker(Settings(format=out)).run(block)
+        assert len(done.texts) >= len(record_lines(block))
+        if out == "jsonl":
+            found = [json.loads(text) for text in done.texts]
+            assert [i for i, r in enumerate(found) if "error" in r and "value" not in r] == done.failed
+            assert all(r["error"]["kind"] != "bug" for r in (found[i] for i in done.failed))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import itertools
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chainrule.errors import ChainruleError
 
+STDIN = 0
 READ = 2**16  # bytes read at once
 LARGEST = 2**18  # bytes of a block, unless one line is longer
 QUOTED = 2**20  # bytes that an open quote of a CSV file may reach over
@@ -93,15 +94,18 @@ class Source:
         """Refuse a file that cannot be read before the work begins. Raises `ChainruleError`."""
         if self.path == "-":
             return
-        try:
-            os.close(os.open(self.path, os.O_RDONLY))
-            if Path(self.path).is_dir():
-                raise IsADirectoryError(0, "it is a folder")
-        except OSError as error:
-            raise ChainruleError("file", f"{self.path} cannot be read: {error.strerror}") from error
+        reason = None
+        if not os.path.exists(self.path):
+            reason = os.strerror(errno.ENOENT)
+        elif os.path.isdir(self.path):
+            reason = os.strerror(errno.EISDIR)
+        elif not os.access(self.path, os.R_OK):
+            reason = os.strerror(errno.EACCES)
+        if reason is not None:
+            raise ChainruleError("file", f"{self.path} cannot be read: {reason}")
 
     def __iter__(self) -> Iterator[bytes]:
-        file = sys.stdin.fileno() if self.path == "-" else os.open(self.path, os.O_RDONLY)
+        file = STDIN if self.path == "-" else os.open(self.path, os.O_RDONLY)
         try:
             parts = self._raw(file)
             first = next(parts, b"")

@@ -9,11 +9,14 @@ from typing import Any
 
 from chainrule import ChainruleError
 
-_UNLIMITED = contextlib.nullcontext()
-
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
+    """Raise a `ChainruleError` of kind `limit` inside after so many seconds; one operation is never cut short.
+
+    Only in the main thread of a process.
+    """
+
     def ring(signum: int, frame: Any) -> None:
         raise ChainruleError("limit", f"the line took longer than {seconds:g} s", hint="--timeout sets the limit")
 
@@ -24,11 +27,3 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def limited(seconds: float | None) -> contextlib.AbstractContextManager[None]:
-    """Raise a `ChainruleError` of kind `limit` inside after so many seconds; one operation is never cut short.
-
-    Only in the main thread of a process.
-    """
-    return _UNLIMITED if seconds is None else _alarm(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from .blocks import Block
 from .records import single_records
 from .settings import Settings
 from .work import Done, Worker, died
+
+COMMAND = [sys.executable, "-m", "chainrule.cli.stream.pool"]
 
 
 class Pool:
@@ -53,6 +56,8 @@ class Pool:
         if process is None:
             process = self.own.process = Process(self.settings)
             self.processes.append(process)
+        if self.closed:
+            process.kill()
         try:
             return process.ask(block)
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -68,7 +73,7 @@ class Process:
     """A worker in a process of its own, which is asked by pickles through pipes."""
 
     def __init__(self, settings: Settings) -> None:
-        self.process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._send(settings)
 
     def _send(self, given: object) -> None:
@@ -87,6 +92,10 @@ class Process:
         """Stop the process at once."""
         self.process.kill()
         self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):  # what was not sent goes nowhere
+                assert pipe is not None
+                pipe.close()
 
 
 def serve() -> None:

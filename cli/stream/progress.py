@@ -13,9 +13,9 @@ from .blocks import Source
 def progress(sources: Sequence[Source], *, shown: bool) -> Iterator[Callable[[int], None]]:
     """Within it a bar with the rate and the time left; the function that is given counts lines.
 
-    There is none unless standard error is a terminal and standard output, where results would run through it, is not.
+    There is none unless standard error is a terminal.
     """
-    if not shown or not sys.stderr.isatty() or sys.stdout.isatty():
+    if not shown or not sys.stderr.isatty():
         yield lambda lines: None
         return
     from rich.console import Console
@@ -23,9 +23,9 @@ def progress(sources: Sequence[Source], *, shown: bool) -> Iterator[Callable[[in
 
     sizes = [source.size for source in sources]
     total = None if None in sizes else sum(size for size in sizes if size)
-    layout = ("{task.fields[lines]:,} lines", "{task.fields[rate]:,.0f}/s")
-    texts = map(TextColumn, layout)
-    bar = Progress(*texts, BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+    texts = map(TextColumn, ("{task.fields[lines]:,} lines", "{task.fields[rate]:,.0f}/s"))
+    clock = (TimeElapsedColumn(),) if total is None else (TimeRemainingColumn(), TextColumn("left"))
+    bar = Progress(*texts, BarColumn(), *clock,
                    console=Console(stderr=True), transient=True)  # fmt: skip
     task = bar.add_task("", total=total, lines=0, rate=0.0)
 

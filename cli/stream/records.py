@@ -18,6 +18,7 @@ from chainrule.syntax.characters import canonical_name, is_name
 from .blocks import DELIMITERS, Block, cut
 
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # as results spell them
+_decode = json.JSONDecoder().decode
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -123,7 +124,7 @@ def _not_utf8(error: UnicodeDecodeError) -> ChainruleError:
 def _read_object(record: Record, text: str, seed: int | None) -> None:
     """Read a line of JSON into the record. Raises `ChainruleError`."""
     try:
-        given = json.loads(text)
+        given = _decode(text)
     except json.JSONDecodeError as error:
         span = Span(error.pos, error.pos + 1)
         raise ChainruleError("format", f"no valid JSON: {error.msg}", spans=[span], source=text) from error

@@ -15,10 +15,10 @@ from chainrule.rows import Column
 
 from ..report.grids import markdown_row
 from ..report.values import number, to_json, value_text
+from .blocks import DELIMITERS
 from .settings import Settings
 
 TEXTS = ("id", "expression", "output", "gradients", "derivatives", "hessian", "nodes", "symbolic", "check", "error")
-DIALECTS = {"csv": ",", "tsv": "\t"}
 SLOT = "\0"  # stands for what a template leaves open
 JOINT = "\x1f"  # parts the cells of a table until it is laid out
 
@@ -82,7 +82,7 @@ class Cells:
     def __init__(self, settings: Settings) -> None:
         self.columns = settings.columns
         self.fixed = settings.expression is not None
-        self.exact = settings.format in DIALECTS
+        self.exact = settings.format in DELIMITERS
         self.digits = settings.digits
         self.further = [key for key, asked in (
             ("derivatives", settings.kind == "order"), ("hessian", settings.kind == "hessian"),
@@ -140,7 +140,7 @@ class Cells:
     def _gradients(self, gradients: Mapping[str, Any]) -> str:
         if self.exact:
             return to_json(gradients)
-        return ", ".join(f"{name} = {value_text(value, self.digits)}" for name, value in gradients.items())
+        return ", ".join(f"{name} = {self._number(value)}" for name, value in gradients.items())
 
     def _elements(self, gradients: Mapping[str, Any]) -> list[str]:
         """The cells of single derivatives; empty for an input that the program does not have."""
@@ -160,8 +160,8 @@ class Cells:
 
 def _joiner(format_: str) -> Callable[[Sequence[str]], str]:
     """What makes a row of its cells."""
-    if format_ in DIALECTS:
-        return csv.writer(_Echo(), delimiter=DIALECTS[format_], lineterminator="\n").writerow
+    if format_ in DELIMITERS:
+        return csv.writer(_Echo(), delimiter=DELIMITERS[format_], lineterminator="\n").writerow
     return markdown_row if format_ == "markdown" else _joined
 
 

@@ -17,9 +17,8 @@ from typing import Any
 
 from chainrule import ChainruleError
 
-from .blocks import Block, cut
+from .blocks import DELIMITERS, Block, cut
 from .records import record_lines, records
-from .render import DIALECTS
 
 
 @dataclass
@@ -101,7 +100,7 @@ def _whole_rows(path: Path, format_: str) -> Iterator[tuple[bytes, int]]:
         for line in file:
             row += line
             end += len(line)
-            if line.endswith(b"\n") and not (format_ in DIALECTS and row.count(b'"') % 2):
+            if line.endswith(b"\n") and not (format_ in DELIMITERS and row.count(b'"') % 2):
                 yield row, end
                 row = b""
 
@@ -112,7 +111,7 @@ def _told(row: bytes, format_: str, path: str) -> tuple[str, bool]:
         if format_ == "jsonl":
             record = json.loads(row)
             return _text(record["id"]), "error" in record and "value" not in record
-        cells = next(csv.reader([row.decode()], delimiter=DIALECTS[format_], strict=True))
+        cells = next(csv.reader([row.decode()], delimiter=DELIMITERS[format_], strict=True))
         return cells[0], bool(cells[-1])
     except (ValueError, LookupError, TypeError, csv.Error) as error:
         raise _not_ours(path) from error

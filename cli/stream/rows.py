@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,58 @@ def _number(cell: Any) -> Any:
         return cell
 
 
+class Model:
+    """A program whose rows can be evaluated together, and the text that each row becomes.
+
+    `defaults` has each input's value where a row has none of its own; None where there is none.
+    """
+
+    def __init__(self, worker: Worker, program: Program, wrt: list[str]) -> None:
+        self.program = program
+        self.wrt = wrt
+        self.renderer = worker.renderer
+        self.expression = worker.settings.expression
+        self.defaults = {name: _default(program, name, worker.settings.at) for name in program.inputs}
+        self.template = self._template()
+
+    @classmethod
+    def made(cls, worker: Worker, text: str, at: Iterable[str]) -> Model | None:
+        """The model of a program in which values for `at` are given; None where its rows are to run one by one."""
+        try:
+            program = worker.program(text, at)
+            wrt, no_grad = worker.inputs(program, None)
+            chosen = chosen_inputs(program, wrt, no_grad)
+        except ChainruleError:
+            return None
+        usable = is_rowwise(program) and program.inputs and 1 + len(chosen) <= worker.settings.elements
+        return cls(worker, program, chosen) if usable else None
+
+    def numbers(self, columns: Mapping[str, Column]) -> list[Column]:
+        """The outputs of all rows, and their gradients."""
+        outputs, gradients = value_and_grad_of_rows(self.program, columns, self.wrt)
+        return [outputs, *gradients.values()]
+
+    def texts(self, words: Sequence[Iterable[str | int]], numbers: Iterable[Column]) -> list[str]:
+        """The texts of all rows by the template, of words (ids, and expressions unless one is fixed) and numbers."""
+        assert self.template is not None
+        return list(map(self.template.__mod__, zip(*words, *map(self.renderer.numbers, numbers), strict=True)))
+
+    def _template(self) -> str | None:
+        """A row's text with places for its words and numbers; None where no row has such a text."""
+        text = SLOT if self.expression is None else self.expression
+        row = result_record(SLOT, text, self.program.output_name, SLOT, dict.fromkeys(self.wrt, SLOT))
+        parts = self.renderer.result(row).split(self.renderer.slot)
+        if len(parts) != 3 + (self.expression is None) + len(self.wrt):
+            return None
+        return "%s".join(part.replace("%", "%%") for part in parts)
+
+
+def _default(program: Program, name: str, common: Mapping[str, Value]) -> Value | None:
+    args = program.nodes[program.names[name]].args
+    found = common.get(name, program.at.get(name))
+    return program.constant_value(args[0]) if found is None and args else found
+
+
 class Rows:
     """Records of one program that wait to be evaluated together."""
 
@@ -58,31 +111,27 @@ class Rows:
         self.singles = singles
         self.done = done
         self.key: Any = None  # the program's text, and the names with a value that matter for its meaning
-        self.program: Program | None = None  # None where the program has no rows that may be evaluated together
-        self.wrt: list[str] = []
-        self.defaults: dict[str, Value | None] = {}  # each input's value where a line has none of its own
+        self.model: Model | None = None
         self.records: list[Record] = []
         self.values: list[list[float]] = []
 
-    def add(self, record: Record, model: str) -> bool:
-        """Take a record in; False where it has to be evaluated by itself."""
-        settings = self.worker.settings
+    def add(self, record: Record, text: str) -> bool:
+        """Take in a record of the program `text`; False where it has to be evaluated by itself."""
         at: Mapping[str, Any] = record.at or record.cells
-        if settings.expression is None:
+        if self.worker.settings.expression is None:
             _, bar, values = (record.expression or "").partition("|")
             if bar:
                 found = simple_bar(values)
                 if found is None or record.cells:
                     return False
                 at = {**found, **at}
-        key = (model, self.worker.special(at))
+        key = (text, self.worker.special(at))
         if key != self.key:
             self.flush()
-            self.key = key
-            self._prepare(model, at)
-        if self.program is None or not (record.cells or self.defaults.keys() >= at.keys()):
+            self.key, self.model = key, Model.made(self.worker, text, at)
+        if self.model is None or not (record.cells or self.model.defaults.keys() >= at.keys()):
             return False
-        row = [at.get(name, default) for name, default in self.defaults.items()]
+        row = [at.get(name, default) for name, default in self.model.defaults.items()]
         if record.cells:
             row = [_number(value) for value in row]
         if any(type(value) is not float for value in row):
@@ -91,78 +140,39 @@ class Rows:
         self.values.append(row)
         return True
 
-    def _prepare(self, model: str, at: Mapping[str, Any]) -> None:
-        """Parse the program, and find out whether its rows can be evaluated together."""
-        worker, self.program = self.worker, None
-        try:
-            program = worker.program(model, at)
-            wrt, no_grad = worker.inputs(program, None)
-            self.wrt = chosen_inputs(program, wrt, no_grad)
-        except ChainruleError:
-            return
-        if not is_rowwise(program) or not program.inputs or 1 + len(self.wrt) > worker.settings.elements:
-            return
-        self.defaults = {name: self._default(program, name) for name in program.inputs}
-        self.program = program
-
-    def _default(self, program: Program, name: str) -> Value | None:
-        common = self.worker.settings.at
-        if name in common:
-            return common[name]
-        if name in program.at:
-            return program.at[name]
-        node = program.nodes[program.names[name]]
-        if node.args:
-            return program.constant_value(node.args[0])
-        return None
-
     def flush(self) -> None:
         """Evaluate what has been gathered."""
         gathered, self.records = self.records, []
         values, self.values = self.values, []
         if not gathered:
             return
+        timeout = self.worker.settings.timeout
         try:
-            timeout = self.worker.settings.timeout
-            with limited(timeout and timeout * len(gathered)):
-                self.done.texts += self._rendered(gathered, values)
+            with contextlib.nullcontext() if timeout is None else limited(timeout * len(gathered)):
+                self.done.texts += self._texts(gathered, values)
         except Exception:  # whatever it is, it must not cost more than the lines that cause it
             for record in gathered:
                 self.singles.add(record)
             self.singles.flush()
 
-    def _rendered(self, gathered: list[Record], values: list[list[float]]) -> list[str]:
+    def _texts(self, gathered: list[Record], values: list[list[float]]) -> list[str]:
         """The texts of all rows."""
-        assert self.program is not None
-        columns = dict(zip(self.defaults, np.array(values).T.copy(), strict=True))
-        outputs, gradients = value_and_grad_of_rows(self.program, columns, self.wrt)
-        renderer, expression = self.worker.renderer, self.worker.settings.expression
-        parts = self._template(expression)
-        numbers: list[Column] = [outputs, *gradients.values()]
-        if parts is None or any(record.extra for record in gathered):
-            return [self._by_itself(*row) for row in zip(gathered, *(n.tolist() for n in numbers), strict=True)]
+        model, renderer = self.model, self.worker.renderer
+        assert model is not None
+        numbers = model.numbers(dict(zip(model.defaults, np.array(values).T.copy(), strict=True)))
+        if model.template is None or any(record.extra for record in gathered):
+            rows = zip(gathered, *(column.tolist() for column in numbers), strict=True)
+            return [self._text(*row) for row in rows]
         words = [[renderer.word(record.id) for record in gathered]]
-        if expression is None:
+        if model.expression is None:
             words.append([renderer.word(str(record.expression).strip()) for record in gathered])
-        return list(map(parts.__mod__, zip(*words, *map(renderer.numbers, numbers), strict=True)))
+        return model.texts(words, numbers)
 
-    def _template(self, expression: str | None) -> str | None:
-        """A row's text with places for its words and numbers; None where no row has such a text."""
-        renderer, program = self.worker.renderer, self.program
-        assert program is not None
-        text = SLOT if expression is None else expression.strip()
-        row = result_record(SLOT, text, program.output_name, SLOT, dict.fromkeys(self.wrt, SLOT))
-        parts = renderer.result(row).split(renderer.slot)
-        if len(parts) != 3 + (expression is None) + len(self.wrt):
-            return None
-        return "%s".join(part.replace("%", "%%") for part in parts)
-
-    def _by_itself(self, record: Record, value: float, *gradients: float) -> str:
+    def _text(self, record: Record, value: float, *gradients: float) -> str:
         """One row's text."""
-        assert self.program is not None
-        text = self.worker.settings.expression or record.expression or ""
-        made = result_record(
-            record.id, text.strip(), self.program.output_name, value, dict(zip(self.wrt, gradients, strict=True))
-        )
+        assert self.model is not None
+        text = str(self.worker.settings.expression or record.expression).strip()
+        found = dict(zip(self.model.wrt, gradients, strict=True))
+        made = result_record(record.id, text, self.model.program.output_name, value, found)
         made |= {key: given for key, given in record.extra.items() if key not in made}
         return self.worker.renderer.result(made)

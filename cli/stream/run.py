@@ -6,7 +6,6 @@ import contextlib
 import queue
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import Any, Protocol
 
 from .blocks import Block, Pace
@@ -14,12 +13,19 @@ from .settings import Settings
 from .work import Done, Worker
 
 
+class Pending(Protocol):
+    """A block on its way."""
+
+    def result(self) -> Done:
+        """Wait for its results."""
+
+
 class Executor(Protocol):
     """What evaluates blocks elsewhere: processes of this machine, or a cluster."""
 
     ahead: int  # blocks that may be on their way
 
-    def submit(self, block: Block) -> Future[Done]:
+    def submit(self, block: Block) -> Pending:
         """Begin with a block."""
 
     def close(self) -> None:

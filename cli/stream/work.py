@@ -26,7 +26,8 @@ from .limits import limited
 from .records import Record, cell_value, records
 from .render import renderer
 from .rows import Rows
-from .settings import Columns, Settings
+from .settings import Settings
+from .tables import table_texts
 
 MOST_PROGRAMS = 100  # kept parsed
 TOGETHER = 32  # records that are parsed, then evaluated, then rendered
@@ -82,6 +83,8 @@ class Worker:
 
     def _run(self, block: Block) -> Done:
         settings, done = self.settings, Done([])
+        if (texts := table_texts(self, block)) is not None:
+            return Done(texts)
         singles = Singles(self, block, done)
         rows = Rows(self, singles, done)
         last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
@@ -117,6 +120,8 @@ class Worker:
     def attempt(self, step: Callable[..., T], *given: Any) -> T | ChainruleError:
         """A step's result, or the error that it ends with: a line must never stop the others."""
         try:
+            if self.settings.timeout is None:
+                return step(*given)
             with limited(self.settings.timeout):
                 return step(*given)
         except ChainruleError as error:
@@ -289,30 +294,3 @@ def died(settings: Settings, block: Block) -> Done:
     error = ChainruleError("crash", "the process that evaluated this line died", hint=hint)
     worker = Worker(settings)
     return Done([worker.errors.error(worker.error_record(record, error, block.file))], [0])
-
-
-def columns(settings: Settings, program: Program | None, first: Block | None) -> Columns | None:
-    """The elements of inputs that have a column each in rows of cells; None where lines differ too much for that.
-
-    The first record decides on shapes; without one, or where it fails, what the program says after its bar.
-    """
-    if program is None and settings.wrt is None:
-        return None
-    worker, shapes = Worker(settings), dict(program.shapes) if program is not None else {}
-    record = next(records(first, settings.limit, settings.seed), None) if first is not None else None
-    text = settings.expression or (record.expression if record is not None else None)
-    if record is not None and record.error is None and text is not None:
-        try:
-            own = worker.program(text, record.at or record.cells, record.wrt)
-            values = {**own.at, **worker.values(own, record)}
-        except ChainruleError:
-            own, values = Program(), {}
-        for name in own.inputs:
-            args = own.nodes[own.names[name]].args
-            value = values.get(name, own.constant_value(args[0]) if args else 0.0)
-            shapes[name] = np.shape(value)
-    names = settings.wrt
-    if names is None and program is not None:
-        has = program.inputs
-        names = tuple(chosen_inputs(program, None, [name for name in settings.no_grad if name in has]))
-    return tuple((name, index) for name in names or () for index in np.ndindex(shapes.get(name, ())))

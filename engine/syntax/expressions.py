@@ -63,6 +63,11 @@ class Expressions:
         while True:
             word = words[k]  # an operand is wanted
             node = known.get(word)
+            if word == "(":
+                stack.append(Open("group", k, len(found), k))
+                self.brackets += 1
+                k += 1
+                continue
             if node is None:
                 self.k = k
                 wanted = operands.read(self, word)
@@ -175,7 +180,7 @@ class Expressions:
 
     def named(self, word: str, k: int) -> int:
         """The node of a name that is seen for the first time: another spelling, a constant, or a new input."""
-        name = canonical_name(word)
+        name = word if word.isascii() else canonical_name(word)
         node = self.known.get(name)
         if node is None:
             span = (k, k + 1)
@@ -189,7 +194,8 @@ class Expressions:
                 graph.nodes.append(made)
                 self.first_use[name] = k
             self.known[name] = node
-        self.known[word] = node
+        if name is not word:
+            self.known[word] = node
         return node
 
     def is_input(self, name: str) -> bool:

@@ -32,9 +32,6 @@ def read(parser: Expressions, word: str) -> bool:
     if word in PREFIXES:
         _prefix(parser, word, k)
         return True
-    if word == "(":
-        parser.open(Open("group", k, len(parser.operands), k))
-        return True
     if word == "[":
         parser.open(Open("list", k, len(parser.operands), k))
         return parser.words[parser.k] != "]" or parser.close("]")
@@ -102,8 +99,9 @@ def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
     called = word in CALLS
     if following == "(" and (called or word in UNLISTED):
         parser.called.setdefault(word, k)
-        parser.k = k + 1
-        parser.open(Open("call", k + 1, len(parser.operands), k, word))
+        parser.stack.append(Open("call", k + 1, len(parser.operands), k, word))
+        parser.brackets += 1
+        parser.k = k + 2
         return parser.words[k + 2] != ")" or parser.close(")")
     if following == "=" and parser.stack and isinstance(parser.stack[-1], Open) and parser.stack[-1].kind == "call":
         return calls.keyword(parser, word, k)
@@ -116,5 +114,7 @@ def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
             refusals.bracketless_call(parser, k)
     if word == "None" and parser.stack and getattr(parser.stack[-1], "kind", "") == "index":
         return calls.new_axis(parser)
-    parser.push(parser.named(word, k), k)
+    parser.operands.append(parser.named(word, k))
+    parser.begins.append(k)
+    parser.k = k + 1
     return False

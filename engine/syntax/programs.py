@@ -99,19 +99,16 @@ class _Program(Expressions):
             self.fail("syntax", "the program is empty", self.k, hint="write an expression: x^2")
         while self.words[self.k] not in (END, "|"):
             self.statement()
-            self.skip_separators()
         for name, k in self.called.items():
             if name in self.graph.names or name in self.forced:
                 refusals.input_called(self, name, k)
         if self.words[self.k] == "|":
             self.bar()
 
-    def skip_separators(self) -> bool:
+    def skip_separators(self) -> None:
         """Go past semicolons and line ends."""
-        start = self.k
         while self.words[self.k] in _SEPARATORS:
             self.k += 1
-        return self.k > start
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
@@ -136,18 +133,17 @@ class _Program(Expressions):
     def left_side(self) -> str | None:
         """Read `name =` or `name(names) =`, if the statement has it."""
         k, words = self.k, self.words
-        if not is_name(words[k]):
+        following = words[k + 1]
+        if following not in ("=", "==", "(") or not is_name(words[k]):
             return None
-        if words[k + 1] == "=":
+        if following == "=":
             if words[k] in GRAMMAR_WORDS:
                 self.fail("syntax", f"'{words[k]}' is a word of the grammar", k, hint="choose another name")
             self.k = k + 2
             return canonical_name(words[k])
-        if words[k + 1] == "==" and not self.compares(k):
+        if following == "==" and not self.compares(k):
             self.fail("syntax", "'==' compares; a definition has one '='", k + 1, hint=f"write {words[k]} = …")
-        if words[k + 1] == "(":
-            return self.header(k)
-        return None
+        return self.header(k) if following == "(" else None
 
     def compares(self, k: int) -> bool:
         """Whether `name == …` stands inside a larger comparison, so that no definition can be meant."""
