@@ -22,6 +22,8 @@ COMMANDS = {
     "grad": "Show the graph of an expression, its gradients, and SymPy's check of them.",
     "verify": "Check derivatives that were worked out by hand.",
     "batch": "Evaluate and differentiate files and pipes of expressions, a line each.",
+    "graph": "Draw the graph of an expression, with what flows along its edges.",
+    "explain": "Show backpropagation step by step, with the chain rule written out.",
     "functions": "List the functions of the language, or explain one.",
 }
 
