@@ -64,12 +64,18 @@ def read_program(
 ) -> tuple[Program, dict[str, Value]]:
     """The program and its values. `names` are inputs whatever the language calls so."""
     values = read_values(words, options["seed"])
-    program = parse(text, names=[*values, *names, *no_grad_names(options)], seed=options["seed"])
+    program = parsed(text, [*values, *names, *no_grad_names(options)], options)
     for name in values:
         refuse_unknown(program, name)
+    return program, values
+
+
+def parsed(text: str, names: Sequence[str], options: dict[str, Any]) -> Program:
+    """The program with the output that --output names."""
+    program = parse(text, names=names, seed=options["seed"])
     if options["output"]:
         program.select(options["output"])
-    return program, values
+    return program
 
 
 def analysed(words: tuple[str, ...], file: str | None, options: dict[str, Any]) -> Callable[[], Analysis]:

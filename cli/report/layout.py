@@ -37,20 +37,19 @@ def placed(sizes: Sequence[Point], arrows: Sequence[Arrow], labels: Sequence[Poi
 
     Raises `ChainruleError` of kind `install` where nothing is there that can.
     """
-    try:
-        import graphlay
-    except ImportError:
-        graphlay = None
     dot = shutil.which("dot")
-    if dot and (graphlay is None or len(sizes) <= MOST_FOR_GRAPHVIZ):
+    if dot and len(sizes) <= MOST_FOR_GRAPHVIZ:
         return _by_graphviz(dot, sizes, arrows, labels)
-    if graphlay is not None:
+    try:
         return _by_graphlay(sizes, arrows, labels)
-    raise ChainruleError(
-        "install",
-        "a drawing needs a library that places its boxes, or Graphviz",
-        hint="pip install 'chainrule[draw]'",
-    )
+    except ImportError:
+        if dot:
+            return _by_graphviz(dot, sizes, arrows, labels)
+        raise ChainruleError(
+            "install",
+            "a drawing needs a library that places its boxes, or Graphviz",
+            hint="pip install 'chainrule[draw]'",
+        ) from None
 
 
 def _by_graphlay(sizes: Sequence[Point], arrows: Sequence[Arrow], labels: Sequence[Point]) -> Placed:
