@@ -13,10 +13,10 @@ from chainrule import ChainruleError, Program
 from chainrule.graph import Value
 from chainrule.syntax.characters import canonical_name
 
-from .options import ExpressionCommand, read_source, read_value, read_values, source_options
+from .options import ExpressionCommand, read_source, read_value, read_values, refuse_unknown, source_options
 from .report.grids import Screen
 from .report.values import number, value_text
-from .running import opened, parsed, refuse_unknown
+from .running import opened, parsed
 
 RANGE = re.compile(r"(?P<name>[^=]+)=(?P<low>[^@\[\]:]+):(?P<high>[^\[\]:]+)")
 DEFAULT = (-10.0, 10.0)

@@ -15,7 +15,7 @@ CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon",
 SIGNS = {
     "*": r"\cdot ", "@": r"\,", "<=": r"\le ", ">=": r"\ge ", "==": "=", "!=": r"\ne ", "%": r"\bmod ",
     "//": r"\mathbin{/\!/}", "inf": r"\infty ", "pi": r"\pi ", "T": r"\top ", "and": r"\wedge ", "or": r"\vee ",
-    "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_", "…": r"\ldots ", "{": r"\{", "}": r"\}", "#": r"\#", "&": r"\&", "$": r"\$",
+    "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_", "…": r"\ldots ",
 }  # fmt: skip
 TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:e[+-]?\d+)?|<=|>=|==|!=|//|\.(?=T\b)|.", re.DOTALL)
 

@@ -70,6 +70,16 @@ class Steps:
     edges: list[Edge]
     backward: list[int]
 
+    def _repr_html_(self) -> str:
+        from .notebook import steps_html
+
+        return steps_html(self)
+
+    def _repr_svg_(self) -> str | None:
+        from .notebook import drawing
+
+        return drawing(self)
+
     @property
     def rows(self) -> list[NodeRow]:
         """The nodes."""

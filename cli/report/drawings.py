@@ -42,8 +42,8 @@ def svg(picture: Picture) -> str:
     ]
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high:.0f}" width="{wide:.0f}" '
-            f'height="{high:.0f}" role="img" aria-label={quoteattr(_clean(picture.title))}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chainrule" viewBox="0 0 {wide:.0f} {high:.0f}" '
+            f'width="{wide:.0f}" height="{high:.0f}" role="img" aria-label={quoteattr(_clean(picture.title))}>',
             f"<style>{_style()}</style>",
             _marker(where.curved),
             '<rect class="paper" width="100%" height="100%"/>',
@@ -74,26 +74,33 @@ def png(picture: Picture) -> bytes:
 
 
 def _style() -> str:
+    """The looks, for this drawing only: in a page or a notebook it is not alone."""
+    halo = "stroke:#ffffff;stroke-width:4px;paint-order:stroke"
     kinds = COLORS | {"output": OUTPUT, "not-finite": NOT_FINITE}
-    rules = [f".{kind} rect{{fill:{fill};stroke:{line}}}" for kind, (fill, line) in kinds.items()]
-    rules += [f".{kind} rect{{stroke-dasharray:4 3}}" for kind in DASHED]
-    return "".join(
-        [
-            f"text{{font-family:{FONT};font-size:{SIZE}px;fill:#1f2328}}",
-            f".label,.small{{font-size:{SMALL}px;fill:#57606a}}.node text{{text-anchor:middle}}",
-            ".name,.heading{font-weight:bold}.label{text-anchor:middle;stroke:#ffffff;stroke-width:4px;paint-order:stroke}",
-            ".line{fill:none;stroke:#57606a;stroke-width:1.2px}.stopped .line{stroke-dasharray:4 3}",
-            ".paper{fill:#ffffff}.head{fill:#57606a}rect{stroke-width:1.2px}.output rect{stroke-width:2.4px}",
-            *rules,
-        ]
-    )
+    rules = {
+        "text": f"font-family:{FONT};font-size:{SIZE}px;fill:#1f2328",
+        "rect": "stroke-width:1.2px",
+        ".paper": "fill:#ffffff",
+        ".name": "font-weight:bold",
+        ".heading": "font-weight:bold",
+        ".small": f"font-size:{SMALL}px;fill:#57606a",
+        ".node text": "text-anchor:middle",
+        ".label": f"font-size:{SMALL}px;fill:#57606a;text-anchor:middle;{halo}",
+        ".line": "fill:none;stroke:#57606a;stroke-width:1.2px",
+        ".stopped .line": "stroke-dasharray:4 3",
+        ".head": "fill:#57606a",
+        **{f".{kind} rect": f"fill:{fill};stroke:{line}" for kind, (fill, line) in kinds.items()},
+        **{f".node.{kind} rect": "stroke-dasharray:4 3" for kind in DASHED},
+        ".node.output rect": "stroke-width:2.4px",
+    }
+    return "".join(f".chainrule {selector}{{{look}}}" for selector, look in rules.items())
 
 
 def _marker(before: bool) -> str:
     """The head of an arrow: beyond the line's end, or before it."""
     at = 0 if before else HEAD
     return (
-        f'<defs><marker id="head" markerUnits="userSpaceOnUse" markerWidth="{HEAD}" markerHeight="{HEAD}" '
+        f'<defs><marker id="head-{at}" markerUnits="userSpaceOnUse" markerWidth="{HEAD}" markerHeight="{HEAD}" '
         f'refX="{at}" refY="4" orient="auto"><path class="head" d="M0 0.5L{HEAD} 4L0 7.5z"/></marker></defs>'
     )
 
@@ -104,7 +111,7 @@ def _edge(arrow: Arrow, where: Placed, i: int) -> str:
     kind = "edge" if arrow.flows else "edge stopped"
     place = "" if arrow.place is None else f' data-edge="{arrow.place}"'
     parts = [f'<g class="{kind}"{place}>', f"<title>{_text(arrow.text)}</title>" if arrow.text else "",
-             f'<path class="line" d="{path}" marker-end="url(#head)"/>']  # fmt: skip
+             f'<path class="line" d="{path}" marker-end="url(#head-{0 if where.curved else HEAD})"/>']  # fmt: skip
     if arrow.label:
         x, y = where.labels[i]
         parts.append(f'<text class="label" x="{x:.1f}" y="{y + 3:.1f}">{_text(_short_label(arrow).label)}</text>')
