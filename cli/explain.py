@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from .options import ExpressionCommand
 from .report.gradients import title
 from .report.grids import Screen
-from .running import analysed, opened, run_options, write_page
+from .running import analysed, errors_as_json, opened, run_options, write_page
 
 FORMATS = ("table", "markdown", "latex", "json")
 LIMIT = 60
@@ -29,6 +30,12 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> None:
         chainrule explain 'y = (x+w)*(w+1)' x=2 w=1
         chainrule explain 'y = sin(x^2)' --symbolic
     """
+    with errors_as_json(words, file, options["out"]) if options["format_"] == "json" else nullcontext():
+        _run(words, file, options)
+
+
+def _run(words: tuple[str, ...], file: str | None, options: dict[str, Any]) -> None:
+    """Run the program, and write what it shows."""
     from chainrule.steps import steps_of
 
     from .report import explanations

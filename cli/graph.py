@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from .options import ExpressionCommand
 from .report.gradients import title
 from .report.grids import Screen
 from .report.pictures import Picture, backward_picture, picture_of
-from .running import analysed, opened, run_options, write_page
+from .running import analysed, errors_as_json, opened, run_options, write_page
 
 FORMATS = ("tree", "dot", "mermaid", "svg", "png", "html", "json")
 SUFFIXES = {".gv": "dot", ".mmd": "mermaid"} | {f".{name}": name for name in FORMATS[1:]}
@@ -35,6 +36,12 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> None:
         chainrule graph 'y = (x+w)*(w+1)' x=2 w=1 --format mermaid
         chainrule graph 'y = (x+w)*(w+1)' x=2 w=1 --backward
     """
+    with errors_as_json(words, file, options["out"]) if options["format_"] == "json" else nullcontext():
+        _run(words, file, options)
+
+
+def _run(words: tuple[str, ...], file: str | None, options: dict[str, Any]) -> None:
+    """Run the program, and write what it shows."""
     from chainrule.steps import backward_graph, steps_of
 
     steps = steps_of(analysed(words, file, options))

@@ -13,6 +13,7 @@ from chainrule.analysis import Analysis, analyse, analyse_function
 from chainrule.errors import did_you_mean
 from chainrule.graph import Value
 
+from .diagnostics import report_error
 from .options import (
     FUNCTION,
     F,
@@ -24,6 +25,7 @@ from .options import (
     refuse_unknown,
     source_options,
 )
+from .report.gradients import error_line
 
 if TYPE_CHECKING:
     from chainrule.recorded import Recording
@@ -89,6 +91,18 @@ def analysed(words: tuple[str, ...], file: str | None, options: dict[str, Any]) 
         return lambda: analyse_function(recording, cotangent=cotangent)
     program, values = read_program(text, rest, options)
     return lambda: analyse(program, values, no_grad=no_grad_names(options), cotangent=cotangent)
+
+
+@contextmanager
+def errors_as_json(words: tuple[str, ...], file: str | None, out: str | None) -> Iterator[None]:
+    """Inside, an error of the program is a line of JSON, too, and the exit status is 2."""
+    try:
+        yield
+    except ChainruleError as error:
+        with opened(out) as stream:
+            stream.write(error_line("" if file or not words else words[0], error))
+        report_error(error)
+        raise click.exceptions.Exit(2) from error
 
 
 def write_page(steps: Steps, options: dict[str, Any], symbolic: bool = False) -> None:

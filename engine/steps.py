@@ -17,6 +17,7 @@ import numpy as np
 from .analysis import Analysis, NodeRow
 from .autograd import AccumulateGrad, Flow, reachable
 from .collapse import Part, parts
+from .errors import ChainruleError
 from .evaluate import missing_error, scalar_cotangent
 from .formulas import Formula, local_formula
 from .graph import Node, Value
@@ -258,10 +259,15 @@ class FunctionRow(NamedTuple):
 def backward_graph(analysis: Analysis) -> list[FunctionRow]:
     """The graph that backward walks, as PyTorch has it: `grad_fn`, then its `next_functions`, down to the leaves.
 
-    The functions come in an order in which each stands before its next ones. Empty where nothing requires a gradient.
+    The functions come in an order in which each stands before its next ones. Raises `ChainruleError` where values are
+    missing, and where the output requires no gradient.
     """
     if analysis.run is None:
         raise missing_error(analysis.program, analysis.missing)
+    if not analysis.run.output.requires_grad:
+        raise ChainruleError(
+            "grad", f"{analysis.output} requires no gradient: it has no grad_fn, and backward has no graph to walk"
+        )
     order = reachable([analysis.run.output._edge])
     place = {function: i for i, function in enumerate(order)}
     names = {id(x): name for name, x in analysis.run.items()}

@@ -113,6 +113,23 @@ def test_backward_needs_values():
     assert "w has no value" in result.err
 
 
+@pytest.mark.parametrize("program", ["2+3", "'sum(x)' x=[1,2] --no-grad x"])
+def test_backward_needs_a_gradient(program):
+    result = run(f"chainrule graph {program} --backward")
+    assert (result.status, result.out) == (2, "")
+    assert "y requires no gradient" in result.err
+
+
+@pytest.mark.parametrize("command", ["graph", "explain"])
+def test_errors_as_json(command):
+    result = run(f"chainrule {command} 'x*[1,2]' x=2 --json")
+    assert result.status == 2
+    assert json.loads(result.out)["error"]["kind"] == "grad"
+    assert "error: grad can be implicitly created only for scalar outputs" in result.err
+    assert run(f"chainrule {command} 'x*(' --json").status == 2
+    assert run(f"chainrule {command} 2+3").out.startswith("2+3\n")
+
+
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 

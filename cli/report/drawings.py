@@ -140,7 +140,7 @@ def _short_label(arrow: Arrow) -> Arrow:
 def shortened(text: str, most: int = LONGEST) -> str:
     """A text on one line of a box."""
     text = " ".join(text.split())
-    return text if width(text) <= most else text[: most - 1] + "…"
+    return text if width(text) <= most else text[: most - 1].rstrip("…, ") + "…"
 
 
 def _width(text: str, size: float) -> float:
