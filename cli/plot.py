@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from .options import ExpressionCommand, read_source, read_value, read_values, re
 from .report.grids import Screen
 from .report.values import number, value_text
 from .running import opened, parsed
+
+if TYPE_CHECKING:
+    from chainrule.curves import Curves, Sample
 
 RANGE = re.compile(r"(?P<name>[^=]+)=(?P<low>[^@\[\]:]+):(?P<high>[^\[\]:]+)")
 DEFAULT = (-10.0, 10.0)
@@ -137,5 +140,12 @@ def _write(found: Any, title: str, options: dict[str, Any]) -> None:
                 screen.texts(line)
         for tangent in () if isinstance(found, Field) else found.tangents:
             screen.line()
-            x, (y, slope, *_) = number(tangent.x, digits), (number(v, digits) for v in tangent.ys)
-            screen.line(f"tangent at {found.name} = {x}: {found.output} = {y} + {slope}*({found.name} - {x})")
+            screen.line(_tangent_text(found, tangent, digits))
+
+
+def _tangent_text(found: Curves, tangent: Sample, digits: int) -> str:
+    """The tangent's equation."""
+    x, (y, slope, *_) = tangent.x, tangent.ys
+    run = f"({found.name} {'-' if x >= 0 else '+'} {number(abs(x), digits)})"
+    rise = f"{number(y, digits)} {'+' if slope >= 0 else '-'} {number(abs(slope), digits)}*{run}"
+    return f"tangent at {found.name} = {number(x, digits)}: {found.output} = {rise}"

@@ -26,7 +26,7 @@ GRID = 48  # points of a field along each axis
 
 
 class Sample(NamedTuple):
-    """The function and its derivatives at one place."""
+    """The function and its derivatives at one place: at least the first, which a tangent needs."""
 
     x: float
     ys: tuple[float, ...]
@@ -131,9 +131,7 @@ def _evaluator(program: Program, values: Mapping[str, Value], name: str, order: 
         point = {**values, name: x}
         value, gradients = program.value_and_grad(point, [name])
         higher = [pure(program, point, [name], n)[0].value for n in range(2, order + 1)]
-        return Sample(
-            x, (_scalar(value), *(float(d) for d in (gradients[name], *higher) if d is not None))[: order + 1]
-        )
+        return Sample(x, (_scalar(value), *(float(d) for d in (gradients[name], *higher) if d is not None)))
 
     return at
 

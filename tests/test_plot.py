@@ -106,9 +106,17 @@ def test_what_a_person_sees():
     assert sum("└" in line for line in lines) == 2
     slope = math.sin(2) + 2 * math.cos(2)
     assert lines[-1] == f"tangent at x = 2: y = {2 * math.sin(2):.4g} + {slope:.4g}*(x - 2)"
+    tangent = run("chainrule plot x^3-7x x=-3:3 --tangent x=-1").out.splitlines()[-1]
+    assert tangent == "tangent at x = -1: y = 6 - 4*(x + 1)"
     assert max(map(len, lines)) <= 80
     field = run("chainrule plot 'x^2 + w^2' x=-1:1 w=-1:1").out
     assert {"→", "←", "↑", "↓"} <= set(field)
+
+
+def test_a_tangent_without_the_derivatives_panel():
+    text = run("chainrule plot x^2 x=-3:3 --order 0 --tangent x=2").out
+    assert text.splitlines()[-1] == "tangent at x = 2: y = 4 + 4*(x - 2)"
+    assert text.count("└") == 1
 
 
 def test_default_interval():

@@ -16,7 +16,8 @@ from .pictures import Arrow
 
 Point = tuple[float, float]
 INCH = 72.0
-MOST_FOR_GRAPHVIZ = 600  # boxes; beyond them it is slow
+MOST_FOR_GRAPHVIZ = 80  # boxes; beyond them it is slow
+MOST_CAREFULLY = 150  # boxes that graphlay places with its usual effort
 
 
 class Placed(NamedTuple):
@@ -60,7 +61,9 @@ def _by_graphlay(sizes: Sequence[Point], arrows: Sequence[Arrow], labels: Sequen
         graph.node(width=width, height=height)
     for arrow, (width, height) in zip(arrows, labels, strict=True):
         graph.edge(arrow.source, arrow.target, label_size={"width": width, "height": height})
-    made = graphlay.layout(graph, options={"direction": "topbottom", "routing": {"style": "diagonal"}})
+    effort = "balanced" if len(sizes) <= MOST_CAREFULLY else "fast"
+    options = {"direction": "topbottom", "routing": {"style": "diagonal"}, "effort": effort}
+    made = graphlay.layout(graph, options=options)
     low, high = made.bounds["min"], made.bounds["max"]
 
     def point(of: dict[str, float]) -> Point:

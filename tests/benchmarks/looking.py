@@ -42,7 +42,7 @@ def run() -> Iterator[Result]:
     from chainrule.steps import steps_of
 
     start = perf_counter()
-    steps = steps_of(lambda: analyse(cr.parse(chain(240)), {"x": 0.7, "c": 0.3}))
+    steps = steps_of(lambda: analyse(cr.parse(chain(176)), {"x": 0.7, "c": 0.3}))
     svg(picture_of(steps, "", 6, 0))
     seconds = perf_counter() - start
     yield Result(f"looking: an SVG of {len(steps.rows)} nodes, seconds", duration(seconds), "", seconds, 2)
