@@ -14,7 +14,7 @@ import numpy as np
 from .graph import INPUT, Graph, Value
 from .ops import TABLE, Op, Traced
 from .ops.arithmetic import POWER, add, div, mul, neg, sub, where
-from .ops.arrays import count, expand_like, reshape_like, sum_like
+from .ops.arrays import count, expand_like, index, reshape_like, sum_like
 from .ops.base import chain_product, quietly
 from .ops.elementary import pow_
 from .printing import expression_text
@@ -139,7 +139,8 @@ def _presentable(graph: Graph, place: int) -> bool:
     stack = [place]
     while stack:
         node = graph.nodes[stack.pop()]
-        if not node.op.public and node.op is not INPUT and node.value is None:
+        written = node.op.public or node.op.name == index.name or node.op is INPUT or node.value is not None
+        if not written:
             return False
         stack.extend(node.args)
     return len(expression_text(graph, place)) <= LONGEST

@@ -14,10 +14,10 @@ from .printing import Piece, pieces
 CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
 SIGNS = {
     "*": r"\cdot ", "@": r"\,", "<=": r"\le ", ">=": r"\ge ", "==": "=", "!=": r"\ne ", "%": r"\bmod ",
-    "//": r"\mathbin{/\!/}", "inf": r"\infty ", "pi": r"\pi ", "T": r"\top ", "and": r"\wedge ", "or": r"\vee ",
-    "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_", "…": r"\ldots ",
+    "//": r"\mathbin{/\!/}", "inf": r"\infty ", "pi": r"\pi ", ".T": r"^{\top}", "...": r"\ldots ",
+    "and": r"\wedge ", "or": r"\vee ", "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_", "…": r"\ldots ",
 }  # fmt: skip
-TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:e[+-]?\d+)?|<=|>=|==|!=|//|\.(?=T\b)|.", re.DOTALL)
+TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:e[+-]?\d+)?|<=|>=|==|!=|//|\.T\b|\.{3}|.", re.DOTALL)
 
 
 def expression_latex(graph: Graph, root: int, *, own: bool = False, name: Callable[[int], str | None]) -> str:
@@ -65,8 +65,6 @@ def text_latex(text: str) -> str:
 def _token_latex(token: str) -> str:
     if token in SIGNS:
         return SIGNS[token]
-    if token == ".":
-        return "^"
     if token[0].isdigit():
         digits, _, exponent = token.partition("e")
         return rf"{digits}\cdot 10^{{{int(exponent)}}}" if exponent else digits

@@ -22,35 +22,47 @@ from .evaluate import missing_error, scalar_cotangent
 from .formulas import Formula, local_formula
 from .graph import Node, Value
 from .modes import watch_backward
-from .ops import Op
+from .ops import Op, Traced
 from .ops.base import PLAIN, quietly
 from .printing import expression_text
 from .tensors import Tensor
 
+NODE = Traced()  # stands for an argument that is no constant
 Kind = Literal["leaf", "constant", "detached", "operation"]
 
 
-class Edge(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Edge:
     """How a node depends on one of its inputs; `node` and `input` are rows of the analysis.
 
-    formula   the local derivative ∂node/∂input of an elementwise operation, else the cotangent of the input with g for
-              that of the node; None where no gradient flows, or where no formula helps a person
     law       what calculus calls the rule
     flows     whether the operation lets a gradient through to this input
     local     the value of the local derivative, of the node's shape; None for other operations and without values
     product   what backward sent along, of the input's shape; None where nothing was sent
     total     what had arrived at the input by then, this included
+
+    `op`, `names` and `values` are those of the node and of all its inputs: what the formula is made of.
     """
 
     node: int
     input: int
     argument: int
-    formula: Formula | None
+    op: Op
+    names: Sequence[str | float]
+    values: Sequence[Value | None]
     law: str
     flows: bool
     local: Value | None = None
     product: Value | None = None
     total: Value | None = None
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The local derivative ∂node/∂input of an elementwise operation, else the cotangent of the input with g.
+
+        None where no gradient flows, and where no formula helps a person.
+        """
+        return local_formula(self.op, self.argument, self.names, self.values)
 
 
 @dataclass
@@ -111,10 +123,6 @@ class Steps:
         signs = [self.analysis.program.nodes[place].op.name for place in self.places]
         inputs = [[self.edges[e].input for e in those] for those in self._inputs]
         return parts(inputs, signs, self.output, limit)
-
-    def op(self, edge: Edge) -> Op:
-        """The operation of the edge's node."""
-        return self.analysis.program.nodes[self.places[edge.node]].op
 
     def visits(self) -> Iterator[tuple[int, list[int]]]:
         """The nodes in the order of backward, each with the edges that it handed its cotangent on by."""
@@ -186,7 +194,7 @@ def _edges(
             value = program.nodes[j].value
             values.append(program.constant_value(j) if value is None else value)
             names.append(values[-1] if isinstance(values[-1], float) else expression_text(program, j))
-    law = node.op.law_name(*(Tensor(0.0) if j in rows else 0.0 for j in node.args))
+    law = node.op.law_name(*(NODE if j in rows else 0.0 for j in node.args))
     for n, j in enumerate(node.args):
         if j not in rows:
             continue
@@ -195,7 +203,9 @@ def _edges(
             row,
             rows[j],
             n,
-            local_formula(node.op, n, names, values),
+            node.op,
+            names,
+            values,
             law,
             node.op.vjp(n) is not None,
             _local(node.op, n, labels[row].value, values) if known and labels[row].requires_grad else None,

@@ -175,6 +175,8 @@ def test_json(case):
     assert len(json.loads(flows.graph_line(steps))["edges"]) == len(steps.edges)
 
 
+TYPESET = ("11-formulas", "network", "cross-entropy", "feynman-I.9.18")
+
 # --- other programs ---------------------------------------------------------------------------------------------------
 
 
@@ -211,8 +213,7 @@ def test_graphviz_reads_hostile_texts():
 
 
 @program("pdflatex")
-@pytest.mark.parametrize("case", [c for c in CASES if c.name in ("11-formulas", "network", "I.6.2b", "feynman-I.9.18")],
-                         ids=lambda case: case.name)  # fmt: skip
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in TYPESET], ids=lambda case: case.name)
 def test_latex_compiles(case, tmp_path):
     steps = case.steps()
     for symbolic in (False, True):

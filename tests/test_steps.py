@@ -134,6 +134,17 @@ def test_formula_is_the_derivative(op):
             assert value == pytest.approx(vjp(1.0, op(*point), *point), rel=1e-12)
 
 
+def test_formulas_of_products():
+    """With the shapes known, the cotangent's formula is NumPy's: evaluated, it is what backward sent."""
+    w, x, g = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, -1.0]), np.array([3.0, 5.0])
+    program = cr.parse("y = w @ x")
+    made = steps_of(lambda: analyse(program, {"w": w, "x": x}, cotangent=g))
+    by_w, by_x = made.edges
+    assert (by_w.formula.text(), by_x.formula.text()) == ("g[..., None]*x", "(w.T @ g[..., None])[..., 0]")
+    assert same(by_w.product, g[..., None] * x)
+    assert same(by_x.product, (w.T @ g[..., None])[..., 0])
+
+
 def test_watching_ends():
     with watch_backward() as flows:
         steps("x*x", x=3)
@@ -224,7 +235,8 @@ def test_names_in_latex(name, latex):
         ("abs(x)", r"\left|x\right|"),
         ("1e-7*x", r"1\cdot 10^{-7}\cdot x"),
         ("where(x <= 1, x, w)", r"x\ \text{if}\ x\le 1\ \text{else}\ w"),
-        ("A.T @ x", r"A^\top \,x"),
+        ("A.T @ x", r"A^{\top}\,x"),
+        ("x[..., 0]*T", r"x[\ldots , 0]\cdot T"),
     ],
 )
 def test_expressions_in_latex(text, latex):

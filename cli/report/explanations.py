@@ -126,7 +126,7 @@ class Explanation:
         edge = self.steps.edges[place]
         before = self._arrived.get(edge.input)
         self._arrived[edge.input] = edge
-        sign = "=" if self.steps.op(edge).elementwise else ":"
+        sign = "=" if edge.op.elementwise else ":"
         local = f"{self.partial(edge)} {sign} {self.local(edge)}"
         head = self.gradient(edge.input)
         if self.symbolic:

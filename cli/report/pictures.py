@@ -163,13 +163,13 @@ def _arrow(steps: Steps, edge: Edge, place: int, ends: tuple[int, int], digits: 
     label = formula_text(steps, edge)
     if edge.local is not None and not np.ndim(edge.local):
         label = " = ".join(dict.fromkeys((label, value_text(edge.local, digits))))
-    sign = "=" if steps.op(edge).elementwise else ":"
+    sign = "=" if edge.op.elementwise else ":"
     return Arrow(*ends, label, f"{partial(steps, edge)} {sign} {label}", True, place)
 
 
 def formula_text(steps: Steps, edge: Edge) -> str:
     """The formula of the local derivative; of an operation on arrays, what is done to the cotangent g."""
-    op = steps.op(edge)
+    op = edge.op
     if edge.formula is not None:
         return edge.formula.text()
     if op.elementwise:
@@ -179,7 +179,7 @@ def formula_text(steps: Steps, edge: Edge) -> str:
 
 def partial(steps: Steps, edge: Edge) -> str:
     """The local derivative's name: ∂v1/∂x; with the argument's number where a node takes an input more than once."""
-    twice = steps.op(edge).arity > 1 and sum(e.input == edge.input for e in steps.inputs(edge.node)) > 1
+    twice = edge.op.arity > 1 and sum(e.input == edge.input for e in steps.inputs(edge.node)) > 1
     number = f" ({edge.argument + 1})" if twice else ""
     return f"∂{steps.rows[edge.node].name}/∂{steps.rows[edge.input].name}{number}"
 
