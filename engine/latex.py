@@ -14,8 +14,8 @@ from .printing import Piece, pieces
 CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
 SIGNS = {
     "*": r"\cdot ", "@": r"\,", "<=": r"\le ", ">=": r"\ge ", "==": "=", "!=": r"\ne ", "%": r"\bmod ",
-    "//": r"\mathbin{/\!/}", "inf": r"\infty ", "pi": r"\pi ", ".T": r"^{\top}", "...": r"\ldots ",
-    "and": r"\wedge ", "or": r"\vee ", "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_", "…": r"\ldots ",
+    "//": r"\mathbin{/\!/}", "inf": r"\infty ", "pi": r"\pi ", ".T": r"^{\top}", "...": r"\ldots ", "…": r"\ldots ",
+    "and": r"\wedge ", "or": r"\vee ", "not": r"\neg ", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ", "_": r"\_",
 }  # fmt: skip
 TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:e[+-]?\d+)?|<=|>=|==|!=|//|\.T\b|\.{3}|.", re.DOTALL)
 
