@@ -63,7 +63,7 @@ class _Term(Traced):
         self.ndim = ndim
         self.value = value
 
-    def trace(self, op: Op, xs: tuple[Any, ...]) -> Any:
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
         """Append `op` to the graph, or do without."""
         base = TABLE.get(op.name, op)
         if base in MOVES:

@@ -17,6 +17,7 @@ from chainrule.formulas import local_formula
 from chainrule.latex import expression_latex, name_latex
 from chainrule.modes import watch, watch_backward
 from chainrule.ops import TABLE
+from chainrule.ops.base import chain, quietly
 from chainrule.steps import Steps, backward_graph, steps_of
 
 cases = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -51,7 +52,8 @@ def test_numbers_are_those_of_the_engine(case):
         arrived[edge.input] = edge.product if edge.input not in arrived else np.add(arrived[edge.input], edge.product)
         assert same(edge.total, arrived[edge.input])
         if edge.local is not None:
-            whole = np.multiply(made.gradients[edge.node], edge.local)
+            with quietly():
+                whole = chain(made.gradients[edge.node], edge.local)  # 0 times inf is 0 here
             assert close(np.sum(whole), np.sum(edge.product))
     assert all(same(made.gradients[row], total) for row, total in arrived.items())
     assert (
