@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from chainrule import ChainruleError, Program, parse
+from chainrule import ChainruleError, Program
 from chainrule.analysis import Analysis, analyse, analyse_function
-from chainrule.errors import did_you_mean
 
 from .diagnostics import report_error
 from .options import (
     FUNCTION,
     ExpressionCommand,
     names_option,
-    open_output,
     read_source,
     read_value,
     read_values,
-    refuse_unknown,
     source_options,
     split_values,
 )
 from .report import gradients as report
 from .report.grids import Screen
+from .running import cotangent_value, no_grad_names, opened, read_program, record_function, write_page
 
 if TYPE_CHECKING:  # imported where they are used: they are not needed for every expression
     from chainrule.crosscheck import Check
@@ -57,6 +54,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--json", "format_", flag_value="json", help="The same as --format json.")
 @click.option("--color/--no-color", default=None, help="Colours and lines (default: on a terminal).")
+@click.option("--html", metavar="FILE", help="Write a page to explore, too: one file, no network.")
 @click.option("-o", "--out", metavar="FILE", help="Write the result to a file.")
 def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
     """Show the graph of an expression, its gradients, and SymPy's check of them.
@@ -69,30 +67,45 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         chainrule grad 'a = x+w; b = w+1; y = a*b' x=2 w=1 --retain a
         chainrule grad 'x*x' x=[1,2] --cotangent '[1,10]' --json
     """
-    out, text = open_output(options["out"]), ""
-    try:
-        text, rest = read_source(words, file)
-        if (spec := FUNCTION.fullmatch(text)) is not None:
-            if refused := [n for n in ("order", "hessian", "jacobian", "jvp", "output") if options[n]]:
-                raise click.UsageError(f"--{refused[0]} is for expressions, not for Python functions.")
-            recording = _record(spec["path"], spec["name"], rest, options)
-            analysis = analyse_function(
-                recording, wrt=names_option(options["wrt"]), retain=_retained(options), cotangent=_cotangent(options)
-            )
-            _write(analysis, lambda: _checks(analysis, recording, options), out, options)
-        else:
-            analysis = _analyse(text, rest, options)
-            _write(analysis, lambda: _checks(analysis, None, options), out, options)
-    except ChainruleError as error:
-        if options["format_"] != "json":
-            raise
-        out.write(report.error_line(text, error))
-        report_error(error)
-        return 2
-    finally:
-        if out is not sys.stdout:
-            out.close()
+    with opened(options["out"]) as out:
+        text = ""
+        try:
+            text, rest = read_source(words, file)
+            if (spec := FUNCTION.fullmatch(text)) is not None:
+                if refused := [n for n in ("order", "hessian", "jacobian", "jvp", "output") if options[n]]:
+                    raise click.UsageError(f"--{refused[0]} is for expressions, not for Python functions.")
+                recording = record_function(spec["path"], spec["name"], rest, options)
+                analysis = _paged(
+                    lambda: analyse_function(
+                        recording,
+                        wrt=names_option(options["wrt"]),
+                        retain=_retained(options),
+                        cotangent=cotangent_value(options),
+                    ),
+                    options,
+                )
+                _write(analysis, lambda: _checks(analysis, recording, options), out, options)
+            else:
+                analysis = _paged(lambda: _analyse(text, rest, options), options)
+                _write(analysis, lambda: _checks(analysis, None, options), out, options)
+        except ChainruleError as error:
+            if options["format_"] != "json":
+                raise
+            out.write(report.error_line(text, error))
+            report_error(error)
+            return 2
     return 0
+
+
+def _paged(analyse: Callable[[], Analysis], options: dict[str, Any]) -> Analysis:
+    """The analysis; where a page is asked for, its steps are watched and written there."""
+    if options["html"] is None:
+        return analyse()
+    from chainrule.steps import steps_of
+
+    steps = steps_of(analyse)
+    write_page(steps, options)
+    return steps.analysis
 
 
 def _checks(analysis: Analysis, recording: Recording | None, options: dict[str, Any]) -> list[Check]:
@@ -104,22 +117,15 @@ def _checks(analysis: Analysis, recording: Recording | None, options: dict[str, 
 
 def _analyse(text: str, words: tuple[str, ...], options: dict[str, Any]) -> Analysis:
     """Parse, read the values, run."""
-    seed = options["seed"]
-    values = read_values(words, seed)
     wrt = names_option(options["wrt"])
-    no_grad = [name for text in options["no_grad"] for name in names_option(text) or []]
-    program = parse(text, names=[*values, *(wrt or []), *no_grad], seed=seed)
-    for name in values:
-        refuse_unknown(program, name)
-    if options["output"]:
-        program.select(options["output"])
+    program, values = read_program(text, words, options, wrt or [])
     return analyse(
         program,
         values,
         wrt=wrt,
-        no_grad=no_grad,
+        no_grad=no_grad_names(options),
         retain=_retained(options),
-        cotangent=_cotangent(options),
+        cotangent=cotangent_value(options),
         **_kind(program, options),
     )
 
@@ -148,31 +154,6 @@ def _kind(program: Program, options: dict[str, Any]) -> dict[str, Any]:
 def _retained(options: dict[str, Any]) -> Any:
     names = [name for text in options["retain"] for name in names_option(text) or []]
     return "all" if "all" in names else names
-
-
-def _cotangent(options: dict[str, Any]) -> Any:
-    given = options["cotangent"]
-    return None if given is None else read_value(given, options["seed"], "--cotangent")
-
-
-def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any]) -> Recording:
-    """Run a person's own function on Tensors."""
-    from chainrule.creation import manual_seed
-    from chainrule.recorded import Recording, load_function, parameters
-
-    values = read_values(words, options["seed"])
-    manual_seed(options["seed"])
-    function = load_function(path, name)
-    taken, needed = parameters(function)
-    for word in values:
-        if word not in taken:
-            hint = did_you_mean(word, taken) or f"it takes {', '.join(taken)}"
-            raise ChainruleError("name", f"{name} has no argument {word!r}", hint=hint)
-    if missing := [word for word in needed if word not in values]:
-        example = " ".join(f"{word}=…" for word in missing)
-        raise ChainruleError("missing", f"{name} needs values for {', '.join(missing)}", hint=f"add {example}")
-    no_grad = frozenset(name for text in options["no_grad"] for name in names_option(text) or [])
-    return Recording(function, values, no_grad, f"{path}:{name}")
 
 
 def _write(analysis: Analysis, checked: Callable[[], list[Check]], out: IO[str], options: dict[str, Any]) -> None:

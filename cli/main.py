@@ -23,6 +23,9 @@ COMMANDS = {
     "diff": "Differentiate an expression: the derivative as a formula, or as code in another language.",
     "verify": "Check derivatives that were worked out by hand.",
     "batch": "Evaluate and differentiate files and pipes of expressions, a line each.",
+    "graph": "Draw the graph of an expression, with what flows along its edges.",
+    "plot": "Plot a function and its derivative, or contours and the gradient.",
+    "explain": "Show backpropagation step by step, with the chain rule written out.",
     "functions": "List the functions of the language, or explain one.",
 }
 

@@ -86,12 +86,14 @@ def read_text(path: str) -> str:
         ) from error
 
 
-def open_output(path: str | None) -> IO[str]:
+def open_output(path: str | None, mode: str = "w") -> IO[Any]:
     """The file to write results to; standard output for None and `-`. Raises `ChainruleError` (kind `file`)."""
     if path is None or path == "-":
-        return sys.stdout
+        if "b" in mode and sys.stdout.isatty():
+            raise click.UsageError("This format is not for a terminal: give a file with -o FILE.")
+        return sys.stdout.buffer if "b" in mode else sys.stdout
     try:
-        return open(path, "w", encoding="utf-8")
+        return open(path, mode, encoding=None if "b" in mode else "utf-8")
     except OSError as error:
         raise ChainruleError("file", f"{path} cannot be written: {error.strerror}") from error
 

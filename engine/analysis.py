@@ -59,6 +59,7 @@ class Analysis:
     kind: Kind = "gradient"
     direction: dict[str, Value] = field(default_factory=dict)
     product: Value | None = None
+    run: Run | None = field(default=None, repr=False)
 
     def derivatives(self) -> list[Derivative]:
         """What was asked for, number by number: the gradient's elements, or instead those of `further`."""
@@ -170,6 +171,7 @@ def _analysed(program: Program, run: Run, chosen: list[str], cotangent: Any, kin
         point=point,
         cotangent=None if cotangent is None or not backward else start,
         kind=kind,
+        run=run,
     )
 
 

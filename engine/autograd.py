@@ -10,13 +10,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .errors import ChainruleError
 from .evaluate import cotangent_of, scalar_cotangent
-from .modes import anomaly, users_line
+from .modes import anomaly, users_line, watch
 from .ops import Op, Traced, shape_text
 from .ops.base import PLAIN, quietly
 
@@ -113,6 +113,23 @@ class AccumulateGrad:
 
 Edge = Function | AccumulateGrad | None
 Wrap = Callable[[Any, Edge], Any]
+
+
+class Flow(NamedTuple):
+    """What backward sent along one edge, for `watch_backward`.
+
+    function   the function whose rule ran
+    argument   for which of its inputs
+    cotangent  what had arrived at the function
+    product    what the rule made of it: the cotangent of the input
+    total      what had arrived at the input by then, this included
+    """
+
+    function: Function
+    argument: int
+    cotangent: Any
+    product: Any
+    total: Any
 
 
 def reachable(roots: Iterable[Edge]) -> list[Function | AccumulateGrad]:
@@ -214,6 +231,7 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | Non
         y = wrap(y, function)
     elif type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values)):
         cotangent = scalar_cotangent
+    flows = watch.flows
     for n, edge in enumerate(edges):
         if edge is None:
             continue
@@ -225,7 +243,9 @@ def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | Non
         if anomaly.enabled:
             _check_finite(function, n, c)
         before = arrived.get(edge)
-        arrived[edge] = c if before is None else before + c
+        arrived[edge] = total = c if before is None else before + c
+        if flows is not None:
+            flows.append(Flow(function, n, g, c, total))
 
 
 def _keep(function: Function | AccumulateGrad, g: Any, wrap: Wrap) -> None:

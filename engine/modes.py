@@ -1,4 +1,4 @@
-"""Modes: whether operations are recorded, and whether backward looks for nan.
+"""Modes: whether operations are recorded, whether backward looks for nan, and whether it is watched.
 
 Each is a context manager and a decorator, and holds for the thread that entered it.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import linecache
 import sys
 import threading
-from contextlib import ContextDecorator
+from collections.abc import Iterator
+from contextlib import ContextDecorator, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -23,8 +24,13 @@ class _Anomaly(threading.local):
     infinite = False
 
 
+class _Watch(threading.local):
+    flows: list[Any] | None = None
+
+
 grad_mode = _Grad()
 anomaly = _Anomaly()
+watch = _Watch()
 
 
 class set_grad_enabled(ContextDecorator):  # noqa: N801  (PyTorch's names)
@@ -107,6 +113,16 @@ class detect_anomaly(ContextDecorator):  # noqa: N801
 
     def __exit__(self, *error: object) -> None:
         anomaly.enabled, anomaly.infinite = self._before.pop()
+
+
+@contextmanager
+def watch_backward() -> Iterator[list[Any]]:
+    """Inside, backward notes what it sends along each edge: a list of `autograd.Flow` in the order that it took."""
+    before, watch.flows = watch.flows, []
+    try:
+        yield watch.flows
+    finally:
+        watch.flows = before
 
 
 _HERE = str(Path(__file__).parent)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .graph import INPUT, LEAF, Graph, Node
 from .ops import CONSTANTS
-from .ops.arithmetic import COMPARISON, CONDITIONAL, POSTFIX, POWER, SIGN, and_, identity, where
+from .ops.arithmetic import COMPARISON, CONDITIONAL, POSTFIX, POWER, SIGN, SUM, and_, identity, where
 from .ops.arrays import array, index
 
 Element = tuple[str, tuple[int, ...]]  # an input's name, and the index of one of its elements
@@ -83,7 +83,7 @@ def expression_text(
 ) -> str:
     """The text of one node's expression. Named nodes inside it stand as their names, the root too unless `own`.
 
-    `name` gives other names: `labels().get` shows each node in terms of its neighbours.
+    `name` gives other names: `labels().get` shows each node in terms of its neighbours. It may give numbers.
     """
     lookup = name or (lambda i: graph.nodes[i].name)
     out: list[str] = []
@@ -91,7 +91,7 @@ def expression_text(
     if own and graph.nodes[root].op is identity:
         stack.append((graph.nodes[root].args[0], 0))
     elif own:
-        stack.extend(reversed(_pieces(graph, root)[1]))
+        stack.extend(reversed(pieces(graph, root)[1]))
     else:
         stack.append((root, 0))
     while stack:
@@ -101,17 +101,17 @@ def expression_text(
             continue
         i, level = piece
         if (known := lookup(i)) is not None:
-            out.append(known)
+            out.append(f"({known})" if level > SUM and known.startswith("-") else known)
             continue
-        own_level, pieces = _pieces(graph, i)
+        own_level, inside = pieces(graph, i)
         if own_level < level:
             out.append("(")
             stack.append(")")
-        stack.extend(reversed(pieces))
+        stack.extend(reversed(inside))
     return "".join(out)
 
 
-def _pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
+def pieces(graph: Graph, i: int) -> tuple[int, list[Piece]]:
     """A node's precedence, and its text as pieces."""
     node = graph.nodes[i]
     op, args = node.op, node.args
@@ -180,10 +180,10 @@ def _chain_start(graph: Graph, i: int) -> list[Piece]:
     while node.op.name == and_.name:
         links.append(graph.nodes[node.args[1]])
         node = graph.nodes[node.args[0]]
-    pieces = _infix_pieces(graph, node)
+    start = _infix_pieces(graph, node)
     for link in reversed(links):
-        pieces += [f" {link.op.infix} ", (link.args[1], COMPARISON + 1)]
-    return pieces
+        start += [f" {link.op.infix} ", (link.args[1], COMPARISON + 1)]
+    return start
 
 
 def _commas(pieces: list[Any]) -> list[Piece]:

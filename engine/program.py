@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import ChainruleError, did_you_mean
 from .evaluate import as_value, checked_names, missing_error, trace_forward, value_and_grad
 from .graph import Graph, Node, Value
 from .syntax import parse_into
 from .tensors import Tensor
+
+if TYPE_CHECKING:
+    from .steps import Steps
 
 
 class Program(Graph):
@@ -63,6 +66,23 @@ class Program(Graph):
         for name in run.retainable() if retain == "all" else retain:
             run.retain(name)
         return run
+
+    def steps(self, values: Mapping[str, Any], *, no_grad: Iterable[str] = (), cotangent: Any = None) -> Steps:
+        """A run forward and backward, step by step; in a notebook it shows itself. Raises `ChainruleError`."""
+        from .analysis import analyse
+        from .steps import steps_of
+
+        return steps_of(lambda: analyse(self, values, no_grad=no_grad, cotangent=cotangent))
+
+    def _repr_latex_(self) -> str:
+        from .notebook import program_latex
+
+        return program_latex(self)
+
+    def _repr_svg_(self) -> str | None:
+        from .notebook import drawing
+
+        return drawing(self.steps({}))
 
 
 class Run(Mapping[str, Tensor]):

@@ -286,6 +286,21 @@ class Tensor(InPlace, NumpyProtocol, Traced):
     def __pos__(self) -> Tensor:
         return self
 
+    def _repr_html_(self) -> str:
+        from .notebook import tensor_html
+
+        facts = {"shape": str(self.shape)}
+        if self.grad_fn is not None:
+            facts["grad_fn"] = f"<{self.grad_fn.name()}>"
+        elif self.requires_grad:
+            facts["requires_grad"] = "True"
+        return tensor_html(self._data, facts)
+
+    def _repr_latex_(self) -> str:
+        from .notebook import tensor_latex
+
+        return tensor_latex(self._data)
+
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 

@@ -96,6 +96,8 @@ def title(analysis: Analysis, digits: int) -> str:
     if analysis.point is None or "|" in text:
         return text
     given = [f"{name} = {value_text(value, digits)}" for name, value in analysis.point.items()]
+    if len(given) > MOST_COLUMNS:
+        given = [*given[: MOST_COLUMNS - 1], "…", given[-1]]
     return text + (f"   at {', '.join(given)}" if given else "")
 
 

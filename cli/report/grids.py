@@ -101,6 +101,15 @@ class Screen:
         else:
             self.console.print(text, style=style or None, markup=False, soft_wrap=False)
 
+    def texts(self, parts: Sequence[tuple[str, str]]) -> None:
+        """Write a line of texts with their styles, as wide as it is."""
+        if self.console is None:
+            self.stream.write("".join(text for text, _ in parts).rstrip() + "\n")
+        else:
+            from rich.text import Text
+
+            self.console.print(Text.assemble(*parts), no_wrap=True, overflow="crop")
+
     def grid(self, grid: Grid) -> None:
         """Write a grid."""
         if self.console is None:

@@ -22,7 +22,25 @@ def is_constant(x: Any) -> bool:
     return not isinstance(x, Traced)
 
 
-add: Op = Op("add", np.add, "the sum", (1, 1), scalar=operator.add, sympy=lambda sp, x, y: x + y, infix="+", level=SUM)
+def _product_law(x: Any, y: Any) -> str:
+    return "constant multiple rule" if is_constant(x) or is_constant(y) else "product rule"
+
+
+def _quotient_law(x: Any, y: Any) -> str:
+    return "constant multiple rule" if is_constant(y) else "reciprocal rule" if is_constant(x) else "quotient rule"
+
+
+add: Op = Op(
+    "add",
+    np.add,
+    "the sum",
+    (1, 1),
+    scalar=operator.add,
+    sympy=lambda sp, x, y: x + y,
+    law="sum rule",
+    infix="+",
+    level=SUM,
+)
 sub: Op = Op(
     "sub",
     np.subtract,
@@ -31,6 +49,7 @@ sub: Op = Op(
     scalar=operator.sub,
     sympy=lambda sp, x, y: x - y,
     grad_fn=lambda x, y: "RsubBackward1" if is_constant(x) else "SubBackward0",
+    law="difference rule",
     infix="-",
     level=SUM,
 )
@@ -41,6 +60,7 @@ mul: Op = Op(
     (lambda z, x, y: y, lambda z, x, y: x),
     scalar=operator.mul,
     sympy=lambda sp, x, y: x * y,
+    law=_product_law,
     infix="*",
     level=PRODUCT,
 )
@@ -51,6 +71,7 @@ div: Op = Op(
     (lambda z, x, y: 1 / y, lambda z, x, y: -z / y),
     scalar=operator.truediv,
     sympy=lambda sp, x, y: x / y,
+    law=_quotient_law,
     domain=(REAL, POSITIVE),
     edges=(
         Edge(
@@ -91,6 +112,7 @@ neg: Op = Op(
     (-1,),
     scalar=operator.neg,
     sympy=lambda sp, x: -x,
+    law="constant multiple rule",
     infix="-",
     level=SIGN,
     exact=True,

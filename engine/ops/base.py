@@ -122,6 +122,7 @@ class Op:
     scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf
     sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments), arrays as object arrays
     grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
+    law        what calculus calls its rule, where it has a name ("product rule"); or a function of the arguments
     infix      how it is written as an operator, with `level`, its precedence
     signature  the inputs, then after `;` the static parameters, as `x; ord=2, *, axis=None`: those after `*` are given
                by name, `*shape` is any number of static numbers, `*xs` any number of inputs
@@ -144,6 +145,7 @@ class Op:
     domain: tuple[Interval, ...] = ()
     aliases: tuple[str, ...] = ()
     grad_fn: str | Callable[..., str] | None = None
+    law: str | Callable[..., str] | None = None
     edges: tuple[Edge, ...] = ()
     infix: str | None = None
     level: int = 0
@@ -238,6 +240,12 @@ class Op:
         if callable(self.grad_fn):
             return self.grad_fn(*xs, **self.params)
         return self.grad_fn or f"{self.name.capitalize()}Backward0"
+
+    def law_name(self, *xs: Any) -> str:
+        """What calculus calls its rule for these arguments; plain numbers among them are constants."""
+        if callable(self.law):
+            return self.law(*xs)
+        return self.law or f"derivative of {self.infix or self.overloads or self.name}"
 
     def vjp(self, i: int) -> Callable[..., Any] | None:
         """The rule for the cotangent of input `i`; a row of any number of inputs has one rule that is told which."""

@@ -31,6 +31,10 @@ def _power_name(x: Any, p: Any) -> str:
     return "PowBackward0" if is_constant(p) else "PowBackward2" if is_constant(x) else "PowBackward1"
 
 
+def _power_law(x: Any, p: Any) -> str:
+    return "power rule" if is_constant(p) else "exponential rule" if is_constant(x) else "generalized power rule"
+
+
 pow_: Op = Op(
     "pow",
     np.power,
@@ -43,6 +47,7 @@ pow_: Op = Op(
     sympy=lambda sp, x, p: x**p,
     domain=(POSITIVE, REAL),
     grad_fn=_power_name,
+    law=_power_law,
     edges=(
         Edge("pole", "x = 0, 0 < p < 1", lambda x, p: (x == 0) & (p > 0) & (p < 1), (0, 0.5),
              (math.inf, 0), (math.nan, math.nan), (math.inf, 0)),
