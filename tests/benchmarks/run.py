@@ -11,7 +11,7 @@ import sys
 
 from harness import HEADER, SkippedError
 
-BENCHMARKS = ("startup", "sums", "parsing", "tensors", "large")
+BENCHMARKS = ("startup", "sums", "parsing", "tensors", "large", "verify")
 
 
 def main(names: list[str]) -> int:
