@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -13,6 +14,7 @@ from typing import Any
 from chainrule import ChainruleError
 
 FORMATS = ("text", "jsonl", "csv", "tsv")
+EXAMPLE = 'write {"expression": "x^2", "claims": {"x": "2*x"}}'
 _BY_EXTENSION = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv"}
 
 
@@ -38,7 +40,7 @@ def input_format(path: str, given: str | None) -> str:
 
 
 def read_blocks(text: str, format_: str) -> Iterator[Request]:
-    """The blocks of a file's text."""
+    """The blocks of a file's text; one that cannot be read stands as its error, in its place."""
     if format_ == "text":
         return _from_text(text)
     return _from_json(text) if format_ == "jsonl" else _from_table(text, "\t" if format_ == "tsv" else ",")
@@ -59,20 +61,31 @@ def _from_text(text: str) -> Iterator[Request]:
 
 
 def _from_json(text: str) -> Iterator[Request]:
+    """A block in each line; or one list of blocks, or one block, that may take several lines."""
+    with contextlib.suppress(ValueError):
+        whole = json.loads(text)
+        for number, record in enumerate(whole if isinstance(whole, list) else [whole], start=1):
+            yield _from_record(record, number, 1)
+        return
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            if not isinstance(record, dict) or not isinstance(record.get("expression"), str):
-                raise ValueError("a block is an object with an expression and claims")
-            yield Request(
-                record.get("id", number), number, record["expression"], _claims(record.get("claims")), _items(record)
-            )
-        except ValueError as error:
-            what = f"no valid JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
-            hint = 'write {"expression": "x^2", "claims": {"x": "2*x"}}'
-            yield Request(number, number, line[:200], error=ChainruleError("input", what, hint=hint))
+            yield _from_record(json.loads(line), number, number)
+        except json.JSONDecodeError as error:
+            wrong = ChainruleError("input", f"no valid JSON: {error.msg} (column {error.colno})", hint=EXAMPLE)
+            yield Request(number, number, line[:200], error=wrong)
+
+
+def _from_record(record: Any, number: int, line: int) -> Request:
+    try:
+        if not isinstance(record, dict) or not isinstance(record.get("expression"), str):
+            raise ValueError("a block is an object with an expression and claims")
+        claims, items = _claims(record.get("claims")), _items(record)
+        return Request(record.get("id", number), line, record["expression"], claims, items)
+    except ValueError as error:
+        id_ = record.get("id", number) if isinstance(record, dict) else number
+        return Request(id_, line, json.dumps(record)[:200], error=ChainruleError("input", str(error), hint=EXAMPLE))
 
 
 def _claims(given: Any) -> Any:

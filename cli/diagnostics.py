@@ -22,7 +22,7 @@ def error_text(error: ChainruleError) -> str:
     lines = [f"error: {error.message}"]
     if error.source is not None:
         places = [place(error.source, span) for span in error.spans[:2]]
-        several = "\n" in error.source.strip("\n")
+        several = "\n" in error.source.rstrip("\n")
         for number, where in enumerate(places):
             if number and places[0].line == where.line:
                 continue

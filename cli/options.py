@@ -52,9 +52,17 @@ class ExpressionCommand(click.Command):
 
 def source_options(command: F) -> F:
     """`[EXPR | -f FILE | -]` and the values `NAME=VALUE …`."""
-    help_text = "Read the program from a file; - is standard input."
-    command = click.option("-f", "--file", metavar="FILE", help=help_text)(command)
-    return click.argument("words", nargs=-1, metavar="[EXPR] [NAME=VALUE]...")(command)
+    return words_and_file("[EXPR] [NAME=VALUE]...", "Read the program from a file; - is standard input.")(command)
+
+
+def words_and_file(metavar: str, help_text: str) -> Callable[[F], F]:
+    """The words of a command, shown in its help as `metavar`, and a file in the place of the first."""
+
+    def both(command: F) -> F:
+        command = click.option("-f", "--file", metavar="FILE", help=help_text)(command)
+        return click.argument("words", nargs=-1, metavar=metavar)(command)
+
+    return both
 
 
 def read_source(

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import click
@@ -17,18 +17,18 @@ from chainrule.verification import error_record, verified
 
 from .blocks import FORMATS as INPUT_FORMATS
 from .blocks import Request, input_format, read_blocks
-from .options import FUNCTION, ExpressionCommand, open_output, read_source, read_text, source_options
+from .options import FUNCTION, ExpressionCommand, open_output, read_text, words_and_file
 from .report import verdicts as report
 from .report.grids import Screen
+from .report.progress import progress
 
 FORMATS = ("table", "json", "junit", "markdown")
 
 
 @click.command("verify", cls=ExpressionCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@source_options
-@click.option(
-    "--input-format", type=click.Choice(INPUT_FORMATS), help="The format of FILE (default: by its extension)."
-)
+@words_and_file("[PROGRAM] [CLAIM]... [ASSUMPTION|VALUE|SHAPE]...", "Read blocks from a file; - is standard input.")
+@click.option("--input-format", type=click.Choice(INPUT_FORMATS),
+              help="The format of FILE (default: by its extension).")  # fmt: skip
 @click.option("--strict", is_flag=True, help="Only proofs count as verified.")
 @click.option("--timeout", default=5.0, show_default=True, metavar="SECONDS", type=click.FloatRange(min=0),
               help="The limit of SymPy's time for a proof; 0: no proofs.")  # fmt: skip
@@ -53,13 +53,15 @@ def command(words: tuple[str, ...], file: str | None, **options: Any) -> int:
         chainrule verify -f homework.txt
     """
     if words and (spec := FUNCTION.fullmatch(words[0])) is not None:
-        requests: Iterator[Request] = iter([_handwritten(spec, words)])
+        requests = [_handwritten(spec, words)]
     else:
-        requests = _requests(words, file, options["input_format"])
-    jobs = options["jobs"] or os.cpu_count() or 1
+        requests = [*_requests(words, file, options["input_format"])]
+    if not requests:
+        raise ChainruleError("input", "there is no block to verify", hint="a block is a program, then claims")
+    jobs = min(options["jobs"] or os.cpu_count() or 1, len(requests))
     out = open_output(options["out"])
     try:
-        return _run(requests, words, jobs, out, options)
+        return _run(requests, jobs, out, options)
     finally:
         if out is not sys.stdout:
             out.close()
@@ -74,14 +76,23 @@ def _requests(words: tuple[str, ...], file: str | None, format_: str | None) -> 
             request.items += behind
             yield request
         return
-    source, rest = read_source(words, None)
+    if not words:
+        raise click.UsageError("No program and no claim. Give both: chainrule verify 'y = x^2' 'dy/dx = 2*x'")
     claims: list[str] = []
     items: list[str] = []
-    for word in rest:
-        found, _ = stretches(word)
-        claimed = len(found) == 1 and found[0].equals >= 0 and is_claim(word, found[0])
-        (claims if claimed else items).append(word)
-    yield Request(1, 1, source, claims, items)
+    for word in words[1:]:
+        (claims if _is_claim(word) else items).append(word)
+    yield Request(1, 1, words[0], claims, items)
+
+
+def _is_claim(word: str) -> bool:
+    """Whether a word is a claim, and not an assumption, a value or a shape. Raises `ChainruleError` for a bare term."""
+    found, _ = stretches(word)
+    if any(s.equals >= 0 and is_claim(word, s) for s in found):
+        return True
+    if not re.search("[=:<>≤≥≠]", word):
+        raise ChainruleError("syntax", f"what is {word!r}?", hint=f"a claim is written dy/dx = {word}")
+    return False
 
 
 def _handwritten(spec: re.Match[str], words: tuple[str, ...]) -> Request:
@@ -99,66 +110,43 @@ def _handwritten(spec: re.Match[str], words: tuple[str, ...]) -> Request:
     return Request(1, 1, f"{spec[0]} {other[0]}", results=results)
 
 
-def _run(requests: Iterator[Request], words: tuple[str, ...], jobs: int, out: IO[str], options: dict[str, Any]) -> int:
+def _run(requests: Sequence[Request], jobs: int, out: IO[str], options: dict[str, Any]) -> int:
     """Verify and report; the exit status."""
-    format_, counts = options["format_"], Counter[str]()
+    format_, strict, several = options["format_"], options["strict"], len(requests) > 1
     screen = Screen(out, options["color"])
-    kept: list[tuple[Any, str, report.Results]] = []
-    first: tuple[Request, report.Results] | None = None
-    failed = unreadable = False
-    number = 0
-    for number, (request, results) in enumerate(_verified(requests, jobs, options), start=1):
-        counts.update(report.each_verdict(results))
-        failed |= not report.passes(results, strict=options["strict"])
-        unreadable |= "error" in results
-        if format_ == "json":
-            out.write(report.json_line(request.id, request.source, results, request.line))
-            out.flush()
-        elif format_ == "table":
-            if number == 1:
-                first = request, results  # how it is shown depends on whether others follow
-            if number == 2 and first is not None:
-                report.show_line(first[0].id, first[1], screen, quiet=options["quiet"])
-            if number > 1:
-                report.show_line(request.id, results, screen, quiet=options["quiet"])
+    done: list[report.Block] = []
+    questions = (_question(request, options) for request in requests)
+    with progress(len(requests)) as advance:
+        for request, results in zip(requests, verified(questions, jobs), strict=True):
+            block = report.Block(request.id, request.source, report.placed(results, request.line))
+            done.append(block)
+            if format_ == "json":
+                out.write(report.json_line(block))
                 out.flush()
-        else:
-            kept.append((request.id, request.source, results))
-    if number == 0:
-        raise ChainruleError("input", "there is no block to verify", hint="a block is a program, then claims")
+            elif format_ == "table" and several:
+                report.show_line(block, screen, quiet=options["quiet"])
+                out.flush()
+            advance()
+    verdicts = Counter(name for block in done for name in block.verdicts)
     if format_ == "table":
-        if number == 1 and first is not None:
-            report.show_block(first[1], first[0].source, screen)
-        if number > 1 or sum(counts.values()) > 1:
-            screen.line(report.summary(counts))
+        if not several:
+            report.show_block(done[0], screen)
+        if verdicts.total() > 1:
+            screen.line(report.summary(verdicts))
     elif format_ == "junit":
-        out.write(report.junit(kept, strict=options["strict"]))
+        out.write(report.junit(done, strict=strict))
     elif format_ == "markdown":
-        out.write(report.show_markdown((id_, results) for id_, _, results in kept))
-    if number == 1 and (unreadable or set(counts) == {"error"}):
+        out.write(report.show_markdown(done))
+    if not several and set(verdicts) == {"error"}:
         return 2
-    return int(failed)
+    return int(not all(block.passes(strict=strict) for block in done))
 
 
-def _verified(
-    requests: Iterable[Request], jobs: int, options: dict[str, Any]
-) -> Iterator[tuple[Request, report.Results]]:
-    """Each request with its results, in order."""
-    taken: list[Request] = []
-
-    def asked() -> Iterator[dict[str, Any]]:
-        for request in requests:
-            taken.append(request)
-            if request.error is not None or request.results is not None:
-                yield {"given": request.results or {"error": request.error and error_record(request.error)}}
-                continue
-            yield {
-                "source": request.source,
-                "claims": request.claims,
-                "items": request.items,
-                "seed": options["seed"],
-                "timeout": options["timeout"],
-            }
-
-    for results in verified(asked(), jobs):
-        yield taken.pop(0), results
+def _question(request: Request, options: dict[str, Any]) -> dict[str, Any]:
+    """What the processes that verify are asked, or what is known already."""
+    if request.error is not None:
+        return {"given": {"error": error_record(request.error)}}
+    if request.results is not None:
+        return {"given": request.results}
+    asked = {"source": request.source, "claims": request.claims, "items": request.items}
+    return asked | {"seed": options["seed"], "timeout": options["timeout"]}

@@ -11,13 +11,25 @@ import mpmath
 import numpy as np
 
 from .claims import Claim
-from .digits import MOST_DIGITS, STEPS, Direction, Stencil, Tape, number, precision, working_digits
+from .digits import (
+    MOST_DIGITS,
+    STEPS,
+    Direction,
+    Stencil,
+    Tape,
+    ancestors,
+    harmless,
+    number,
+    precision,
+    working_digits,
+)
 from .errors import ChainruleError
 from .graph import Graph
 from .ops import shape_text
+from .ops.base import quietly
 from .points import Point
 
-EQUAL = mpmath.mpf(10) ** -25
+EQUAL = mpmath.mpf(10) ** -34  # the error of a difference with the first of the steps is far below
 
 
 # What can be said of both sides at a point: the digits may not suffice, or a side may be undefined there. A point of
@@ -44,24 +56,38 @@ class Case:
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.graph: Graph = claim.graph
-        graph = self.graph
-        names = graph.names
-        leaves = {i: graph.shapes.get(name, ()) for name, i in names.items() if graph.nodes[i].is_leaf}
-        self.fixed: dict[int, Any] = {}
-        for name, i in names.items():
-            node = graph.nodes[i]
-            if not node.is_leaf:
-                continue
-            value = graph.at.get(name)
-            if value is None and node.args and i not in {j for group in claim.by for j in group}:
-                value = graph.constant_value(node.args[0])
-            if value is not None:
-                self.fixed[i] = exactly(value)
-        self.fixed |= {i: exactly(value) for i, value in claim.at.items()}
-        self.shapes = {i: np.shape(self.fixed[i]) if i in self.fixed else shape for i, shape in leaves.items()}
-        for name, i in names.items():  # a leaf's default says its shape
-            if graph.nodes[i].is_leaf and graph.nodes[i].args and i not in self.fixed and name not in graph.shapes:
-                self.shapes[i] = np.shape(graph.constant_value(graph.nodes[i].args[0]))
+        self.fixed = _values(claim)
+        self.shapes = {i: self._shape(i) for i in self.graph.names.values() if self.graph.nodes[i].is_leaf}
+        self._fit()
+
+    def _shape(self, i: int) -> tuple[int, ...]:
+        """The shape of an input: that of its value, the one declared, or that of its default."""
+        node = self.graph.nodes[i]
+        if i in self.fixed:
+            return np.shape(self.fixed[i])
+        if node.name in self.graph.shapes:
+            return self.graph.shapes[node.name]
+        return np.shape(self.graph.constant_value(node.args[0])) if node.args else ()
+
+    def _fit(self) -> None:
+        """Run both sides on arrays of the inputs' shapes. Raises `ChainruleError` where the shapes do not fit."""
+        tape: dict[int, Any] = {}
+        for i in ancestors(self.graph, [self.claim.root, self.claim.answer]):
+            node = self.graph.nodes[i]
+            if i in self.shapes:
+                tape[i] = harmless(self.shapes[i])
+            elif node.value is not None:
+                tape[i] = node.value
+            else:
+                try:
+                    with quietly():
+                        tape[i] = self.graph.apply(i, [tape[j] for j in node.args])
+                except ChainruleError as error:
+                    if error.kind != "shape":
+                        return  # a singular matrix, or the like: no matter of shapes
+                    if not any(self.shapes.values()):
+                        error.hint = "say the shapes: 'A: 2x2' 'x: 2', or behind a bar: … | A: 2x2, x: 2"
+                    raise (self.claim.misfit(error) if i >= self.claim.begin else error) from None
 
     @cached_property
     def order(self) -> int:
@@ -101,20 +127,19 @@ class Case:
         flat = np.array([v for array in found for v in np.ravel(array)], dtype=object)
         return np.moveaxis(flat.reshape((-1, *inner)), 0, -1).reshape((*inner, *shape))
 
-    def at(self, point: Point, *, answer: int | None = None, root: int | None = None) -> Sides:
-        """Both sides at a point, with as many digits as it takes."""
-        answer = self.claim.answer if answer is None else answer
-        root = self.claim.root if root is None else root
+    def at(self, point: Point, most: int = MOST_DIGITS) -> Sides:
+        """Both sides at a point, with as many digits as it takes, but at most so many besides those of the steps."""
         before: list[Any] | None = None
-        extra, needed = 0, [root, answer, *(i for group in self.claim.by for i in group)]
+        extra, needed = 0, [self.claim.root, self.claim.answer, *(i for group in self.claim.by for i in group)]
         for step in STEPS:
-            digits = working_digits(step, self.order) + extra
-            with precision(min(digits, MOST_DIGITS)):
+            if extra > most:
+                break
+            with precision(working_digits(step, self.order) + extra):
                 tape = Tape(self.graph, needed, point)
-                derivative = self.derivative(tape, step, root=root)
-                claimed = self.fitted(np.asarray(tape.tape[answer], dtype=object), derivative.shape)
+                derivative = self.derivative(tape, step)
+                claimed = self.fitted(np.asarray(tape.tape[self.claim.answer], dtype=object), derivative.shape)
                 pairs = list(zip(np.ravel(derivative), np.ravel(claimed), strict=True))
-                states = _states(pairs, before, enough=digits <= MOST_DIGITS)
+                states = _states(pairs, before)
                 before = [abs(d - c) for d, c in pairs]
                 extra = extra or tape.spread()
             if "unclear" not in states or "no derivative" in states or "no claim" in states:
@@ -127,13 +152,11 @@ class Case:
             return claimed
         if [n for n in claimed.shape if n > 1] == [n for n in shape if n > 1]:
             return claimed.reshape(shape)
-        raise ChainruleError(
-            "shape",
-            f"{self.claim.label} has shape {shape_text(shape)}, and what is claimed {shape_text(claimed.shape)}",
-            spans=[self.claim.span],
-            source=self.graph.source,
-            hint="of arrays, dY/dX has the shape of Y followed by that of X",
-        )
+        said = f"{self.claim.label} has shape {shape_text(shape)}, and what is claimed {shape_text(claimed.shape)}"
+        hint = "of arrays, dY/dX has the shape of Y followed by that of X"
+        if claimed.shape == shape[::-1]:
+            hint += ": transpose what is claimed"
+        raise self.claim.misfit(ChainruleError("shape", said, hint=hint))
 
     def smooth(self, point: Point) -> bool:
         """Whether the derivatives from the left and from the right are the same there."""
@@ -154,6 +177,17 @@ class Case:
         return {self.graph.nodes[i].name or "": value for i, value in point.items() if i in matter}
 
 
+def _values(claim: Claim) -> dict[int, Any]:
+    """The inputs' values as the program, its bar and the claim give them, exact; what is differentiated by moves."""
+    graph, moved = claim.graph, {j for group in claim.by for j in group}
+    found = {graph.names[name]: value for name, value in graph.at.items() if graph.nodes[graph.names[name]].is_leaf}
+    for i in graph.names.values():
+        node = graph.nodes[i]
+        if node.is_leaf and node.args and i not in moved and i not in found:
+            found[i] = graph.constant_value(node.args[0])
+    return {i: exactly(value) for i, value in (found | claim.at).items()}
+
+
 def exactly(value: Any) -> Any:
     """Numbers as fractions: decimals as they are written."""
     if np.ndim(value):
@@ -161,7 +195,7 @@ def exactly(value: Any) -> Any:
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
 
-def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None, *, enough: bool) -> list[str]:
+def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None) -> list[str]:
     """What can be said of each element, given how far the sides were apart with the last steps."""
     states = []
     for k, (d, c) in enumerate(pairs):
@@ -170,9 +204,11 @@ def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None, *, enough: b
             states.append("no derivative")
         elif not mpmath.isfinite(c):
             states.append("no claim")
+        elif before is None and size == 0:
+            states.append("unclear")  # something small may have vanished beside something large
         elif gap <= EQUAL * size or (before is not None and gap <= before[k] * mpmath.mpf(10) ** -15):
             states.append("equal")  # or what is between them vanishes with the step
-        elif before is not None and enough and abs(gap - before[k]) <= mpmath.mpf(10) ** -8 * gap:
+        elif before is not None and abs(gap - before[k]) <= mpmath.mpf(10) ** -8 * gap:
             states.append("differs")
         else:
             states.append("unclear")

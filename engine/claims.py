@@ -6,6 +6,7 @@ f'(x) = 2x*sin(x) + x^2*cos(x) | x > 0
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,10 +35,10 @@ class Claim:
     graph   the program's graph with the claim's nodes behind it
     root    the node that is differentiated
     by      for each order the nodes differentiated by; several stand for a list of scalars
-    answer  the node of what is claimed
+    answer  the node of what is claimed; its own nodes start at `begin`
     at      values that the claim itself gives: f'(2) = 4
     along   the direction of a directional derivative: for each node by which it moves, how far
-    span    where its right side stands in the graph's source
+    source  the text that it stands in, and `span`, where its right side does
     """
 
     text: str
@@ -45,10 +46,16 @@ class Claim:
     graph: Graph
     root: int
     by: tuple[tuple[int, ...], ...]
+    begin: int
     answer: int
     at: dict[int, Any] = field(default_factory=dict)
     along: dict[int, Any] | None = None
+    source: str = ""
     span: Span = NOWHERE
+
+    def misfit(self, error: ChainruleError) -> ChainruleError:
+        """An error of running its nodes, placed in its own text and not in the program's."""
+        return ChainruleError(error.kind, error.message, spans=[self.span], source=self.source, hint=error.hint)
 
     @property
     def wrt(self) -> str:
@@ -78,18 +85,9 @@ def read_block(
     source = _plain(source)
     given = {k: _plain(v) for k, v in given.items()} if isinstance(given, Mapping) else [*map(_plain, given)]
     found, bar = stretches(source)
+    _refuse_behind_bar(source, bar)
     own = [s for s in found if is_claim(source, s)]
-    lefts = [source[s.start : s.equals] for s in own]
-    lefts += given if not isinstance(given, Mapping) else ["d" + " d".join(key.split(",")) for key in given]
-    forced = [name for left in lefts for name in named_constants(left.partition("=")[0], CONSTANTS)]
-    text = _without(source, own)
-    behind = ", ".join(filter(str.strip, items))
-    if not text[: bar if bar < len(text) else None].strip(" \t\n;"):
-        text = _applied_expression(source, own, given) + text[bar:]
-    if behind:
-        text += (", " if bar < len(source) else " | ") + behind
-    program = parse(text, names=forced, seed=seed)
-    block = Block(source, program)
+    block = Block(source, _program(source, own, bar, given, [*filter(str.strip, items)], seed))
     for stretch in own:
         _add(block, source, stretch)
     if isinstance(given, Mapping):
@@ -97,19 +95,46 @@ def read_block(
             _add_keyed(block, key, right)
     else:
         for claim in given:
-            whole, _ = stretches(claim)
-            if len(whole) != 1 or whole[0].equals < 0:
+            found, _ = stretches(claim)
+            if not found or found[0].equals < 0:
                 raise ChainruleError("syntax", f"{claim.strip()!r} is no claim", hint="write dy/dx = …")
-            _add(block, claim, whole[0])
+            for stretch in found:
+                _add(block, claim, stretch)
     if not block.texts:
         raise ChainruleError("syntax", "there is no claim to verify", hint="add one: dy/dx = 2*x", source=source,
                              spans=[Span(0, len(source.rstrip()))])  # fmt: skip
     return block
 
 
+def _program(
+    source: str, own: Sequence[Stretch], bar: int, given: Mapping[str, str] | Sequence[str], items: list[str], seed: int
+) -> Program:
+    """The program of a block: its text without its own claims, or what stands inside its first claim."""
+    by_key = isinstance(given, Mapping)
+    lefts = [source[s.start : s.equals] for s in own]
+    lefts += ["d" + " d".join(key.split(",")) if by_key else key.partition("=")[0] for key in given]
+    text = _without(source, own)
+    if not re.sub(r"#[^\n]*", "", text[:bar]).strip(" \t\n;"):
+        first = next(iter(given), "") if not own and not by_key else source if own else ""
+        text = _applied_expression(first) + text[bar:]
+    if items:
+        text += ("\n, " if bar < len(source) else "\n| ") + ", ".join(items)
+    return parse(text, names=[name for left in lefts for name in named_constants(left, CONSTANTS)], seed=seed)
+
+
 def _plain(text: str) -> str:
-    """A text in LaTeX, which has a backslash, as one in the language."""
-    return from_latex(text) if "\\" in text else text
+    """A text in LaTeX, which has a backslash or braces, as one in the language."""
+    return from_latex(text) if re.search(r"[\\{]", text) else text
+
+
+def _refuse_behind_bar(source: str, bar: int) -> None:
+    """Claims stand before the bar."""
+    for s in stretches(source[bar + 1 :])[0]:
+        start, equals, end = (bar + 1 + place for place in (s.start, s.equals, s.end))
+        start += source[start:equals].rfind(",") + 1
+        if s.equals >= 0 and is_claim(source, Stretch(start, end, equals)):
+            span, hint = _trimmed(source, start, end), "the bar with values, shapes and assumptions ends a block"
+            raise ChainruleError("syntax", "a claim behind the bar", source=source, spans=[span], hint=hint)
 
 
 def _without(source: str, own: Sequence[Stretch]) -> str:
@@ -119,25 +144,23 @@ def _without(source: str, own: Sequence[Stretch]) -> str:
     return source
 
 
-def _applied_expression(source: str, own: Sequence[Stretch], given: Any) -> str:
-    """The expression inside `d/dx (…) = …` where no program stands before it; blanks around it keep its place."""
-    text, stretch = (source, own[0]) if own else (next(iter(given), ""), None)
-    if stretch is None:
-        text = text if isinstance(text, str) else ""
-        parts, _ = stretches(text)
-        stretch = parts[0] if parts else Stretch(0, len(text), -1)
-    left = text[stretch.start : stretch.equals] if stretch.equals >= 0 else ""
-    names = {w.lstrip("d∂") for w in left.replace("/", " ").split()}
+def _applied_expression(text: str) -> str:
+    """The expression inside `d/dx (…) = …`, the first claim of a text; blanks before it keep its place."""
+    found, _ = stretches(text)
+    if not found:
+        return ""
+    start, end, equals = found[0]
     try:
-        read = read_left(text, stretch.start, stretch.equals, names | _letters(left), ())
+        of = read_left(text, start, max(start, equals), _letters(text[start:equals]), ()).of
     except ChainruleError as error:
         if error.kind == "syntax":
             raise
-        read = None
-    if read is None or isinstance(read.of, str):
-        raise ChainruleError("syntax", "there is no program before the claim", source=text, spans=[Span(*stretch[:2])],
-                             hint="write the function first: y = x^2")  # fmt: skip
-    return " " * read.of.start + text[read.of.start : read.of.end]
+        of = ""
+    if isinstance(of, str):
+        hint = "write the function first: y = x^2"
+        raise ChainruleError("syntax", "there is no program before the claim", source=text,
+                             spans=[_trimmed(text, start, end)], hint=hint)  # fmt: skip
+    return " " * of.start + text[of.start : of.end]
 
 
 def _letters(left: str) -> set[str]:
@@ -159,19 +182,23 @@ def _add(block: Block, source: str, stretch: Stretch) -> None:
 
 def _add_keyed(block: Block, key: str, right: str) -> None:
     names = [name.strip() for name in key.split(",")]
-    order = f"{len(names)}" if len(names) > 1 else ""
-    left = f"d{order}{block.program.output_name}/{''.join(f'd{name}' for name in names)}"
+    below = "".join(f"d{name}{_order([*same])}" for name, same in itertools.groupby(names))
+    left = f"d{_order(names)}{block.program.output_name}/{below}"
     text = f"{left} = {right}"
     block.texts.append(text)
     try:
         graph = _extended(block.program)
         by = tuple((_place(graph, name, names),) for name in names)
-        answer = _parse_right(graph, text, Span(len(left) + 3, len(text)))
-        block.claims.append(
-            Claim(text, left, graph, graph.output, by, answer, span=Span(len(left) + 3, len(text.rstrip())))
-        )
+        span = Span(len(left) + 3, len(text.rstrip()))
+        begin, answer = len(graph.nodes), _parse_right(graph, text, span)
+        block.claims.append(Claim(text, left, graph, graph.output, by, begin, answer, source=text, span=span))
     except ChainruleError as error:
         block.claims.append(error)
+
+
+def _order(names: Sequence[str]) -> str:
+    """How often is differentiated, as it is written: nothing for once."""
+    return str(len(names)) if len(names) > 1 else ""
 
 
 def _read(program: Program, source: str, stretch: Stretch, text: str) -> Claim:
@@ -206,9 +233,9 @@ def _read(program: Program, source: str, stretch: Stretch, text: str) -> Claim:
             raise ChainruleError("syntax", f"{label} does not say by which input ({listed})", source=source,
                                  spans=[Span(start, equals)], hint="write dy/dx = …")  # fmt: skip
         by = ((needs[0],),) * left.order
-    right = Span(equals + 1, end)
-    answer = _parse_right(graph, source, right)
-    return Claim(text, label, graph, root, by, answer, at, along, right)
+    begin, answer = len(graph.nodes), _parse_right(graph, source, Span(equals + 1, end))
+    span = _trimmed(source, equals + 1, end)
+    return Claim(text, label, graph, root, by, begin, answer, at, along, source, span)
 
 
 def _extended(program: Program) -> Graph:
@@ -257,6 +284,12 @@ def _direction(graph: Graph, source: str, span: Span, inputs: Sequence[int]) -> 
         names = ", ".join(graph.nodes[i].name or "" for i in inputs)
         raise ChainruleError("shape", f"the direction needs an entry for each of {names}", source=source, spans=[span])
     return dict(zip(inputs, values, strict=True))
+
+
+def _trimmed(source: str, start: int, end: int) -> Span:
+    """The stretch without the space around it and a comment behind it."""
+    text = source[start:end].partition("#")[0]
+    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def _constant(graph: Graph, node: int, source: str, span: Span) -> Any:

@@ -7,6 +7,7 @@ first that fits is the hint.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .points import Point
 
 SAMPLES = 6
+FEW = 3
 
 
 def diagnose(case: Case, different: Sequence[Point], equal: Sequence[Point]) -> str | None:
@@ -33,13 +35,7 @@ def diagnose(case: Case, different: Sequence[Point], equal: Sequence[Point]) -> 
         if equal:
             return _domain(case, different, equal)
         patient = Patient(case, different[:SAMPLES], equal)
-        guesses: list[Callable[[Patient], str | None]] = [_sign, _transposed, _factor]
-        if patient.scalar:
-            guesses = [_sign, *_SCALAR]
-        elif case.order > 1:
-            guesses.append(_other_order)
-        guesses += [_other_input, _exchanged, _symmetric]
-        for guess in guesses:
+        for guess in _guesses(patient):
             try:
                 found = guess(patient)
             except (ZeroDivisionError, ValueError, TypeError, IndexError, KeyError):
@@ -47,6 +43,16 @@ def diagnose(case: Case, different: Sequence[Point], equal: Sequence[Point]) -> 
             if found is not None:
                 return found
     return None
+
+
+def _guesses(p: Patient) -> list[Callable[[Patient], str | None]]:
+    """The guesses that make sense for a patient."""
+    if len(p.points) < FEW:  # two numbers can be related in many ways
+        return [_sign]
+    if p.scalar:
+        return [_zero, _sign, *_SCALAR, _other_input, _exchanged]
+    higher = [_other_order] if p.case.order > 1 else []
+    return [_zero, _sign, _transposed, _factor, *higher, _other_input, _exchanged, _symmetric]
 
 
 # --- guesses ----------------------------------------------------------------------------------------------------------
@@ -65,6 +71,10 @@ def _domain(case: Case, different: Sequence[Point], equal: Sequence[Point]) -> s
             sign = ">" if 1 in right else "<"
             return f"it is right where {expression_text(graph, i)} {sign} 0"
     return None
+
+
+def _zero(p: Patient) -> str | None:
+    return "the derivative is 0" if all(v == 0 for v in p.both()[0]) else None
 
 
 def _sign(p: Patient) -> str | None:
@@ -110,14 +120,16 @@ def _exponential(p: Patient) -> str | None:
         if node.op is not pow_ or p.graph.nodes[node.args[1]].constant:
             continue
         base, exponent = node.args
-        bases, a = p.value(base), p.text(base)
+        bases, text = p.value(base), p.text(base)
+        rule = "({0}^u)' = {0}^u*ln({1})*u'".format(_bracketed(text), text)
         if same(d, [cc * mpmath.log(b) for cc, b in zip(c, bases, strict=True)]):
-            return f"the factor ln({a}) is missing: ({a}^u)' = {a}^u*ln({a})*u'"
+            return f"the factor ln({text}) is missing: {rule}"
         rows = zip(bases, p.value(exponent), p.by(exponent), strict=True)
         wrong = [n * b ** (n - 1) * inner for b, n, inner in rows]
         right = p.through(i, 1)
-        if same([x * r for x, r in zip(c, right, strict=True)], [x * w for x, w in zip(d, wrong, strict=True)]):
-            return f"the power rule does not hold for a variable exponent: ({a}^u)' = {a}^u*ln({a})*u'"
+        held = i == p.root and same(c, p.through(i, 0))
+        if held or same([x * r for x, r in zip(c, right, strict=True)], [x * w for x, w in zip(d, wrong, strict=True)]):
+            return f"the power rule does not hold for a variable exponent: {rule}"
     return None
 
 
@@ -161,9 +173,23 @@ def _inner(p: Patient, anywhere: bool = False) -> str | None:
             continue
         inner = p.by(i)
         if same(ratios, inner):
-            return f"the inner derivative is missing: the factor ({p.text(i)})'"
+            return f"the inner derivative is missing: the factor {_bracketed(p.text(i))}'"
         if same([1 / r for r in ratios], inner):
-            return f"the factor ({p.text(i)})' is one too many"
+            return f"the factor {_bracketed(p.text(i))}' is one too many"
+    return None
+
+
+def _quantity(p: Patient) -> str | None:
+    """A factor that is an input, or a part of the function, missing or one too many."""
+    d, c = p.both()
+    for i in [*(p.graph.names[name] for name in p.graph.inputs), *p.inside()]:
+        if p.case.shapes.get(i):
+            continue
+        values = p.value(i)
+        if same(d, [x * v for x, v in zip(c, values, strict=True)]):
+            return f"the factor {_bracketed(p.text(i))} is missing"
+        if same(c, [x * v for x, v in zip(d, values, strict=True)]):
+            return f"the factor {_bracketed(p.text(i))} is one too many"
     return None
 
 
@@ -217,6 +243,15 @@ def _terms(p: Patient) -> str | None:
     return None
 
 
+def _constants(p: Patient) -> str | None:
+    """A constant term that was kept."""
+    extra = [c - d for d, c in zip(*p.both(), strict=True)]
+    for j, sign in _summands(p, p.root):
+        if all(v == 0 for v in p.by(j)) and same(extra, [sign * v for v in p.value(j)]):
+            return f"the derivative of the constant {p.text(j)} is 0"
+    return None
+
+
 def _levels(p: Patient) -> Iterator[tuple[int, list[Any], list[Any]]]:
     """The function, and what is inside as long as it has one inside: with the derivative and the claim for it."""
     i, (d, c) = p.root, p.both()
@@ -238,22 +273,29 @@ def _parts(p: Patient, i: int) -> tuple[list[str], list[list[Any]]]:
     """The terms that a derivative is the sum of, with their names."""
     node = p.graph.nodes[i]
     if node.op in (add, sub, neg):
-        terms, stack = [], [(i, 1)]
-        while stack:
-            j, sign = stack.pop()
-            inner = p.graph.nodes[j]
-            if (inner.op in (add, sub, neg, identity) and inner.name is None) or j == i:
-                signs = (sign, -sign) if inner.op is sub else (-sign,) if inner.op is neg else (sign,) * len(inner.args)
-                stack += reversed(list(zip(inner.args, signs, strict=True)))
-            elif not inner.constant:
-                terms.append((f"{'-' if sign < 0 else ''}({p.text(j)})'", [sign * v for v in p.by(j)]))
-        return [name for name, _ in terms], [part for _, part in terms]
+        terms = [(j, sign) for j, sign in _summands(p, i) if not p.graph.nodes[j].constant]
+        names = [f"{'-' if sign < 0 else ''}{_bracketed(p.text(j))}'" for j, sign in terms]
+        return names, [[sign * v for v in p.by(j)] for j, sign in terms]
     if len(node.args) < 2 or node.is_leaf:
         return [], []
     texts = [_bracketed(p.text(j)) for j in node.args]
-    names = {mul: ["{0}'*{1}", "{0}*{1}'"], div: ["{0}'/{1}", "-{0}*{1}'/{1}^2"]}.get(node.op)
-    named = [n.format(*texts) for n in names] if names else [f"that comes through {t}" for t in texts]
+    rules = {mul: ["{0}'*{1}", "{0}*{1}'"], div: ["{0}'/{1}", "-{0}*{1}'/{1}^2"]}.get(node.op)
+    named = [n.format(*texts) for n in rules] if rules else [f"that comes through {t}" for t in texts]
     return named, [p.through(i, k) for k in range(len(node.args))]
+
+
+def _summands(p: Patient, i: int) -> list[tuple[int, int]]:
+    """The terms of a sum, with their signs; names inside it are not looked into."""
+    terms, stack = [], [(i, 1)]
+    while stack:
+        j, sign = stack.pop()
+        node = p.graph.nodes[j]
+        if node.op in (add, sub, neg, identity) and (node.name is None or j == i):
+            signs = (sign, -sign) if node.op is sub else (-sign,) if node.op is neg else (sign,) * len(node.args)
+            stack += reversed(list(zip(node.args, signs, strict=True)))
+        else:
+            terms.append((j, sign))
+    return terms
 
 
 def _other_input(p: Patient) -> str | None:
@@ -320,10 +362,9 @@ def _symmetric(p: Patient) -> str | None:
 
 
 _SCALAR: list[Callable[[Patient], str | None]] = [
-    _degrees, _exponential, _inner, _itself, _ends, _factor, _rules, _terms, _any_inner, _powers
+    _degrees, _exponential, _inner, _itself, _ends, _factor, _rules, _constants, _terms, _any_inner, _powers, _quantity
 ]  # fmt: skip
 
 
 def _bracketed(text: str) -> str:
-    called = text.endswith(")") and text.partition("(")[0].isidentifier()
-    return text if called or text.isidentifier() else f"({text})"
+    return text if re.fullmatch(r"[\w.]+(\(.*\))?", text) and text.count("(") < 2 else f"({text})"

@@ -28,12 +28,16 @@ from .ops.arithmetic import PRODUCT, SIGN, SUM
 from .ops.barriers import const, detach
 
 NAN = mpmath.mpf("nan")
-MOST_DIGITS = 3000
+MOST_DIGITS = 3000  # beyond those that the steps need
+EASY_DIGITS = 400  # beyond which special functions take seconds
 LARGEST = 5000  # bits of the integer part of an argument, beyond which a function counts as undefined
 STEPS = (20, 60, 180)  # digits of the steps of differences, tried one after the other
 
 Place = tuple[int, tuple[int, ...]]  # an element: the node, and the index in its array
 Direction = tuple[tuple[Place, int], ...]  # what moves together: elements, each with its weight
+
+
+_UNDEFINED = (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.NoConvergence)
 
 
 def _piecewise(*pieces: Any) -> Any:
@@ -105,7 +109,7 @@ LIBRARY = _Library()
 
 
 @cache
-def _operation(op: Op) -> Callable[..., Any]:
+def operation(op: Op) -> Callable[..., Any]:
     """A row as a function of numbers or object arrays of mpmath's, nan for what is undefined."""
     arithmetic = op.level in (SUM, SIGN) or (op.level == PRODUCT and op.differentiable)
 
@@ -113,20 +117,30 @@ def _operation(op: Op) -> Callable[..., Any]:
         if not arithmetic and any(_too_large(x) for x in xs):
             return NAN
         try:
-            y = op.by(LIBRARY, *xs)
-        except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.NoConvergence):
+            return _real(op.by(LIBRARY, *xs))
+        except _UNDEFINED:
             return NAN
-        return _real(y)
 
-    if not op.elementwise:
-        return call
+    def whole(*xs: Any) -> Any:
+        try:
+            return _real(op.by(LIBRARY, *xs))
+        except _UNDEFINED:
+            shape = np.shape(op(*[harmless(np.shape(x)) for x in xs]))
+            return np.full(shape, NAN, dtype=object) if shape else NAN
 
     def elementwise(*xs: Any) -> Any:
         if any(type(x) is np.ndarray for x in xs):
             return np.frompyfunc(call, len(xs), 1)(*xs)
         return call(*xs)
 
-    return elementwise
+    return elementwise if op.elementwise else whole
+
+
+def harmless(shape: tuple[int, ...]) -> Any:
+    """Numbers in a shape at which operations on arrays are defined: a square matrix is positive definite."""
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        return np.eye(shape[-1]) + np.full(shape, 0.25)
+    return np.full(shape, 1.25) if shape else 1.25
 
 
 def _too_large(x: Any) -> bool:
@@ -183,7 +197,7 @@ class Tape:
             return number(node.value)
         if node.is_leaf:
             return tape[node.args[0]] if node.args else NAN
-        return _operation(node.op)(*[tape[j] for j in node.args])
+        return operation(node.op)(*[tape[j] for j in node.args])
 
     def spread(self) -> int:
         """How many digits more than usual it takes so that nothing vanishes beside the largest of the numbers here.
@@ -192,12 +206,11 @@ class Tape:
         """
         sizes, exponents = [0], [0]
         for i, value in self.tape.items():
-            found = [v for v in np.ravel(value) if mpmath.isfinite(v) and v]
-            sizes += [mpmath.mag(v) for v in found]
+            sizes += [mpmath.mag(v) for v in np.ravel(value) if mpmath.isfinite(v) and v]
             if not self.graph.nodes[i].op.level:
-                exponents += [int(abs(v)) for j in self.graph.nodes[i].args for v in np.ravel(self.tape[j])
-                              if mpmath.isfinite(v) and abs(v) > 40]  # fmt: skip
-        return int((max(sizes) - min(sizes)) * 0.302) + max(exponents)
+                arguments = [abs(v) for j in self.graph.nodes[i].args for v in np.ravel(self.tape[j])]
+                exponents += [int(min(v, MOST_DIGITS)) for v in arguments if v > 40]
+        return min((max(sizes) - min(sizes)) * 302 // 1000, MOST_DIGITS) + max(exponents)
 
     def moved(self, offsets: Mapping[Place, Any], root: int) -> Any:
         """The value of `root` when elements of some nodes are moved by `offsets`."""
@@ -220,7 +233,7 @@ class Tape:
             for j in node.args:
                 if j in changed:
                     xs = [changed[j] if j in changed else self.tape[j] for j in node.args]
-                    changed[i] = _operation(node.op)(*xs) if not node.is_leaf else xs[0]
+                    changed[i] = operation(node.op)(*xs) if not node.is_leaf else xs[0]
                     break
         return changed.get(root, self.tape[root])
 

@@ -131,7 +131,8 @@ def _of_edge(graph: Graph, i: int, op: Op, edge: Any) -> list[Condition]:
             words = words.replace(word, f" not{word}")
         if not re.search(r" = | not ", words):
             words = f"not at {words}"
-        words = f"not {words}" if words.count(" = ") > 1 else words.replace(" = ", " != ")
+        *places, value = words.split(" = ")
+        words = f"{' and '.join(places)} not both {value}" if len(places) > 1 else words.replace(" = ", " != ")
         return [Condition(i, "words", Fraction(0), False, words)]
     node = args[match[1]]
     if match[2] in args:  # x = y

@@ -96,16 +96,19 @@ def _written(gradient: Callable[..., Any], arguments: Mapping[str, Any], needed:
         if missing:
             raise ChainruleError("value", f"{gradient.__name__} returns no gradient for {', '.join(missing)}")
         return {name: np.asarray(given[name], dtype=float) for name in needed}
-    parts = [given] if len(needed) == 1 and not isinstance(given, (tuple, list)) else given
-    if len(needed) == 1 and (not isinstance(parts, (tuple, list)) or len(parts) != 1):
-        parts = [given]
+    several = isinstance(given, tuple) or (isinstance(given, list) and len(needed) > 1)
+    parts = given if several else [given]
     if len(parts) != len(needed):
         raise ChainruleError(
             "value",
-            f"{gradient.__name__} returns {len(parts)} gradients for the {len(needed)} arguments {', '.join(needed)}",
+            f"{gradient.__name__} returns {_count(parts)} for the arguments {', '.join(needed)}",
             hint="return one for each argument, in their order, or a mapping by name",
         )
     return {name: np.asarray(g, dtype=float) for name, g in zip(needed, parts, strict=True)}
+
+
+def _count(parts: Sequence[Any]) -> str:
+    return "one gradient" if len(parts) == 1 else f"{len(parts)} gradients"
 
 
 def _compare(result: Result, true: Any, written: Any, point: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mpmath
 import numpy as np
 
-from .digits import STEPS, Place, Stencil, Tape, ancestors
+from .digits import STEPS, Place, Stencil, Tape, ancestors, operation
 from .domains import fraction_text
 from .graph import Graph
 from .ops.arithmetic import identity
@@ -83,12 +83,15 @@ class Patient:
     def through(self, node: int, k: int) -> list[Any]:
         """What argument k contributes to the derivative of a node: all other arguments held."""
         arg = self.graph.nodes[node].args[k]
-        others = [j for j in self.graph.nodes[node].args if j == arg]
-        inner = self.by(arg)
-        if len(others) > 1:  # x·x: half of it, each
-            return [d / len(others) for d in self.by(node)]
-        partial = self.by(node, arg)
-        return [a * d for a, d in zip(partial, inner, strict=True)]
+        return [self._partial(s.tape, node, k) * d for s, d in zip(self.samples, self.by(arg), strict=True)]
+
+    def _partial(self, tape: Tape, node: int, k: int) -> Any:
+        """A node's derivative by its argument k alone, also where another argument is the same node."""
+        op, args = self.graph.nodes[node].op, self.graph.nodes[node].args
+        xs = [tape.tape[j] for j in args]
+        step = min([mpmath.mpf(1), *(abs(x) for x in xs[k : k + 1] if x)]) * mpmath.mpf(10) ** -STEPS[0]
+        right, left = (operation(op)(*xs[:k], xs[k] + h, *xs[k + 1 :]) for h in (step, -step))
+        return (right - left) / (2 * step)
 
     def value(self, node: int) -> list[Any]:
         """A node's value at every sample."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -31,16 +32,20 @@ Request = dict[str, Any]  # source, claims, items, seed; timeout: the seconds fo
 
 
 class Verifier:
-    """A process that verifies blocks, started when it is needed and started anew after it was killed."""
+    """A process that verifies blocks, started when it is needed and started anew after it was killed or died."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.lines: queue.Queue[bytes] = queue.Queue()
+        self.failure = ""  # why the last process was given up
+        self.closed = False
 
     def start(self) -> None:
         """Start the process, if none runs."""
         if self.process is not None:
-            return
+            if self.process.poll() is None:
+                return
+            self._stop("the process that verifies ended early")
         self.process = subprocess.Popen(
             [sys.executable, "-m", __spec__.name],
             stdin=subprocess.PIPE,
@@ -50,46 +55,49 @@ class Verifier:
         self.lines = queue.Queue()
         threading.Thread(target=_read, args=(self.process.stdout, self.lines), daemon=True).start()
 
-    def stop(self) -> None:
-        """Kill the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            for stream in (self.process.stdin, self.process.stdout):
+    def close(self) -> None:
+        """Kill the process for good; what waits for it gets an error."""
+        self.closed = True
+        self._stop("it was interrupted")
+
+    def _stop(self, failure: str) -> None:
+        process, self.process = self.process, None
+        if process is not None:
+            self.failure = failure
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
                     stream.close()  # type: ignore[union-attr]
-            self.process = None
 
     def verify(self, request: Request) -> dict[str, Any]:
         """The results of a block: `{"claims": [...]}`, or `{"error": ...}` where it cannot be read."""
         texts: list[str] = []
         results: list[dict[str, Any]] = []
-        while True:
+        while not texts or len(results) < len(texts):
+            proving = False
             for answer in self._answers({**request, "skip": len(results)}):
-                if "texts" in answer:
-                    texts = answer["texts"]
-                elif "proved" in answer:
-                    results[-1]["timed_out"] = False
-                    if answer["proved"]:
-                        results[-1]["verdict"] = "proved"
-                elif "asking" in answer:
-                    results[-1]["timed_out"] = True  # until it answers
-                elif "claim" in answer:
+                if "claim" in answer:
                     results.append(answer)
                 elif "error" in answer:
                     return answer
-            if len(results) == len(texts) > 0:
-                return {"claims": results}
-            if self.process is None:  # it was killed, or died
-                if not texts:
-                    return {"error": {"kind": "limit", "message": "the block could not be read in time"}}
-                if not results or results[-1].get("timed_out") is not True:
-                    results.append(undecided(texts[len(results)], "it took too long"))
-                if len(results) == len(texts):
-                    return {"claims": results}
+                elif "texts" in answer:
+                    texts = answer["texts"]
+                else:
+                    proving = "proving" in answer
+                    results[-1]["timed_out"] = proving
+                    if answer.get("proved"):
+                        results[-1]["verdict"] = "proved"
+            if self.closed or not texts:
+                return {"error": {"kind": "limit", "message": self.failure}}
+            if not proving and len(results) < len(texts):  # the claim that was looked at
+                results.append(_unknown(texts[len(results)], self.failure))
+        return {"claims": results}
 
     def _answers(self, request: Request) -> Iterator[dict[str, Any]]:
-        """The answers to a request as they come; the process is killed where one takes too long."""
+        """The answers to a request as they come; the process is given up where one takes too long."""
+        if self.closed:
+            return
         self.start()
         assert self.process is not None
         assert self.process.stdin is not None
@@ -98,21 +106,22 @@ class Verifier:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
         except OSError:
-            self.stop()
+            self._stop("the process that verifies ended early")
             return
-        while (answer := self._line(limit)) is not None:
-            limit = request["timeout"] if "asking" in answer else NUMBERS_LIMIT
+        while True:
+            try:
+                line = self.lines.get(timeout=limit)
+            except queue.Empty:
+                self._stop(f"it took longer than {limit:g} s")
+                return
+            if not line:
+                self._stop("the process that verifies ended early")
+                return
+            answer = json.loads(line)
             if "done" in answer:
                 return
+            limit = request["timeout"] if "proving" in answer else NUMBERS_LIMIT
             yield answer
-        self.stop()
-
-    def _line(self, limit: float) -> dict[str, Any] | None:
-        try:
-            line = self.lines.get(timeout=limit)
-        except queue.Empty:
-            return None
-        return json.loads(line) if line else None
 
 
 def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
@@ -122,10 +131,10 @@ def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
     lines.put(b"")
 
 
-def undecided(text: str, reason: str) -> dict[str, Any]:
+def _unknown(text: str, reason: str) -> dict[str, Any]:
     """The record of a claim that nothing is known of."""
     return {"claim": text, "wrt": "", "verdict": "undecided", "where": None, "counterexample": None, "hint": None,
-            "reason": reason, "timed_out": True}  # fmt: skip
+            "reason": reason, "points": 0, "timed_out": True}  # fmt: skip
 
 
 def verified(requests: Iterable[Request], jobs: int = 1) -> Iterator[dict[str, Any]]:
@@ -157,7 +166,7 @@ def verified(requests: Iterable[Request], jobs: int = 1) -> Iterator[dict[str, A
             yield waiting.popleft().result()
     finally:
         for verifier in every:
-            verifier.stop()
+            verifier.close()
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -165,14 +174,26 @@ def verified(requests: Iterable[Request], jobs: int = 1) -> Iterator[dict[str, A
 
 
 def serve() -> None:
-    """Answer requests from standard input until it ends."""
-    for line in sys.stdin:
+    """Answer requests from standard input; when it ends, whoever asked is gone, and so is the process."""
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            requests.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
         try:
-            _answer(json.loads(line))
+            _answer(json.loads(requests.get()))
         except ChainruleError as error:
             _say({"error": error_record(error)})
         except Exception as error:
-            _say({"error": {"kind": "internal", "message": f"{type(error).__name__}: {error}"}})
+            _say({"error": _internal(error)})
+
+
+def _internal(error: Exception) -> dict[str, Any]:
+    return {"kind": "internal", "message": f"this should be reported: {type(error).__name__}: {error}"[:300]}
 
 
 def _say(answer: dict[str, Any]) -> None:
@@ -199,9 +220,14 @@ def _answer(request: Request) -> None:
         except ChainruleError as error:
             _say({"claim": text, "error": error_record(error)})
             continue
+        except Exception as error:
+            _say({"claim": text, "error": _internal(error)})
+            continue
         _say(as_record(result))
         if result.verdict == "agrees" and request["timeout"] > 0:
-            _say({"asking": True})
+            from . import proofs  # noqa: F401  (loading SymPy is not to count)
+
+            _say({"proving": True})
             _say({"proved": _proved(case, region, result.equal)})
     _say({"done": True})
 

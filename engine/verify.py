@@ -18,6 +18,7 @@ import numpy as np
 from . import domains
 from .cases import STATES, Case
 from .diagnosis import diagnose
+from .digits import EASY_DIGITS
 from .errors import ChainruleError
 from .evaluate import value_and_grad
 from .graph import Graph
@@ -27,6 +28,7 @@ from .rounding import spread
 
 Verdict = Literal["proved", "agrees", "agrees where", "differs", "undecided"]
 POINTS = 12  # that must agree
+FEW = 3  # points, with which others are looked at that take many digits
 ATTEMPTS = 400  # to find so many
 
 
@@ -74,10 +76,14 @@ def judge(case: Case, region: Region) -> Result:
     for point in _points(case, region):
         if not holds(case, point):
             continue
-        found[case.at(point).state].append(point)
+        found[case.at(point, EASY_DIGITS).state].append(point)
         compared = len(found["equal"]) + len(found["differs"])
         if compared >= POINTS or (not compared and len(found["no claim"]) >= 3 * POINTS):
             break
+    if len(found["equal"]) + len(found["differs"]) < FEW:
+        unclear, found["unclear"] = found["unclear"], []
+        for point in unclear[:POINTS]:
+            found[case.at(point).state].append(point)
     equal, different, absent = found["equal"], found["differs"], found["no claim"]
     result = Result(claim.text, claim.wrt, "undecided", [], points=len(equal) + len(different))
     if different:
@@ -155,6 +161,8 @@ def _why_undecided(region: Region, found: dict[str, list[Point]]) -> tuple[str, 
         needs = ", ".join(region.texts())
         hint = f"it may need {needs}" if needs else "is a value or an assumption missing?"
         return "the claim has no real value at any point where the derivative exists", hint
+    if not any(found.values()):
+        return "no point was found at which the assumptions hold", "do they contradict each other?"
     hint = "give an assumption (x > 0) or a value (x = 2) at which it exists"
     return "no real point was found where the function is differentiable", hint
 

@@ -57,6 +57,6 @@ def test_list_of_functions(request):
 
 
 def test_every_option_is_described():
-    for command in ("grad", "graph", "explain", "plot", "diff", "batch", "functions"):
+    for command in ("grad", "graph", "explain", "plot", "diff", "verify", "batch", "functions"):
         options = re.findall(r"--[a-z-]+", run(f"chainrule {command} --help").out)
         assert set(options) - {"--help", "--file", "--out"} <= set(re.findall(r"--[a-z-]+", TEXT))

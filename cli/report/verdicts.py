@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrule import ChainruleError
 from chainrule.errors import Span
@@ -16,74 +17,92 @@ from .values import to_json
 Results = Mapping[str, Any]  # what `verification.verified` gives for a block
 ORDER = ("error", "differs", "undecided", "agrees where", "agrees", "proved")  # from the worst on
 GOOD = ("agrees where", "agrees", "proved")
+_PLURAL = {"error": "errors", "differs": "differ", "agrees where": "agree where", "agrees": "agree"}
 STYLES = {"error": "red", "differs": "red", "undecided": "yellow", **dict.fromkeys(GOOD, "green")}
 
 
-def verdict(results: Results) -> str:
-    """The worst verdict of a block."""
-    if "error" in results:
-        return "error"
-    return min((_verdict(claim) for claim in results["claims"]), key=ORDER.index)
+class Block(NamedTuple):
+    """A block that was verified: its number or id, its text, and what `verification.verified` gives for it."""
+
+    id: Any
+    source: str
+    results: Results
+
+    @property
+    def claims(self) -> Sequence[Results]:
+        """What there is on each claim, or on the program where that cannot be read."""
+        claims: Sequence[Results] = self.results.get("claims", [self.results])
+        return claims
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict on each claim."""
+        return [_verdict(claim) for claim in self.claims]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of them."""
+        return min(self.verdicts, key=ORDER.index)
+
+    @property
+    def title(self) -> str:
+        """The first statement, for a name."""
+        lines = [line.partition("#")[0].strip() for line in self.source.splitlines()]
+        return next(filter(None, lines), "")
+
+    def passes(self, *, strict: bool) -> bool:
+        """Whether all claims are verified; with `strict` all must be proved."""
+        return self.verdict in _accepted(strict)
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
+def _accepted(strict: bool) -> tuple[str, ...]:
+    return ("proved",) if strict else GOOD
+
+
+def _verdict(claim: Results) -> str:
     return "error" if "error" in claim else str(claim["verdict"])
-
-
-def passes(results: Results, *, strict: bool) -> bool:
-    """Whether all claims of a block are verified; with `strict` all must be proved."""
-    return verdict(results) in (("proved",) if strict else GOOD)
-
-
-def each_verdict(results: Results) -> list[str]:
-    """The verdicts of a block's claims."""
-    return ["error"] if "error" in results else [_verdict(claim) for claim in results["claims"]]
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def show_block(results: Results, expression: str, screen: Screen) -> None:
+def show_block(block: Block, screen: Screen) -> None:
     """One block: its program, a table of its claims, and what is to be said of those that are not right."""
-    if "error" in results:
-        screen.line(error_text(error_of(results["error"])), "red")
+    if "error" in block.results:
+        screen.line(error_text(error_of(block.results["error"])), "red")
         return
-    if expression.strip() != results["claims"][0]["claim"]:
-        screen.line(" ".join(expression.split()))
+    said = " ".join(re.sub("#.*", "", block.source).split())
+    if said != block.claims[0]["claim"]:
+        screen.line(said)
         screen.line()
-    grid = table([("", results)])
-    grid.styles = [STYLES[name] for name in each_verdict(results)]
-    screen.grid(grid.without_empty())
-    for claim in results["claims"]:
+    grid = _table([block])
+    screen.grid(Grid(grid.header[1:], [row[1:] for row in grid.rows], grid.wraps, grid.styles).without_empty())
+    for claim in block.claims:
         if lines := details(claim):
             screen.line()
             for line in [f"{claim['claim']}:", *("  " + line for line in lines)]:
                 screen.line(line)
 
 
-def table(blocks: Iterable[tuple[Any, Results]]) -> Grid:
+def _table(blocks: Iterable[Block]) -> Grid:
     """The claims of blocks in a table."""
     grid = Grid(["id", "claim", "verdict", "where"], wraps=("claim", "where"))
-    for id_, results in blocks:
-        for claim in results.get("claims", [results]):
+    for block in blocks:
+        for claim in block.claims:
             name = _verdict(claim)
-            grid.rows.append([str(id_), claim.get("claim", ""), name, claim.get("where") or ""])
+            grid.rows.append([str(block.id), claim.get("claim", block.title), name, claim.get("where") or ""])
+            grid.styles.append(STYLES[name])
     return grid
 
 
-def show_line(id_: Any, results: Results, screen: Screen, *, quiet: bool) -> None:
+def show_line(block: Block, screen: Screen, *, quiet: bool) -> None:
     """One of many blocks: a line for each claim, and below it what is wrong."""
-    if "error" in results:
-        screen.line(f"{id_}: error", "red")
-        for line in error_text(error_of(results["error"])).splitlines():
-            screen.line("    " + line)
-        return
-    for claim in results["claims"]:
+    for claim in block.claims:
         name = _verdict(claim)
         if quiet and name in GOOD:
             continue
         where = f"  (where {claim['where']})" if claim.get("where") else ""
-        screen.line(f"{id_}: {name:<12}  {claim['claim']}{where}", STYLES[name])
+        screen.line(f"{block.id}: {name:<12}  {claim.get('claim', block.title)}{where}", STYLES[name])
         for line in details(claim):
             screen.line("    " + line)
 
@@ -118,45 +137,57 @@ def counterexample_text(found: Mapping[str, Any]) -> str:
 def summary(verdicts: Counter[str]) -> str:
     """The last line: 12 claims: 10 proved, 2 differ."""
     total = sum(verdicts.values())
-    parts = [f"{verdicts[name]} {name}" for name in reversed(ORDER) if verdicts[name]]
-    return f"{total} {'claim' if total == 1 else 'claims'}: {', '.join(parts)}" if total else "no claims"
+    counts = [(name, verdicts[name]) for name in reversed(ORDER) if verdicts[name]]
+    parts = [f"{count} {name if count == 1 else _PLURAL.get(name, name)}" for name, count in counts]
+    return f"{total} {'claim' if total == 1 else 'claims'}: {', '.join(parts)}"
 
 
-def show_markdown(blocks: Iterable[tuple[Any, Results]]) -> str:
+def show_markdown(blocks: Sequence[Block]) -> str:
     """A table of GitHub's Markdown, with what is wrong below."""
-    kept = list(blocks)
-    text = markdown(table(kept).without_empty())
-    for id_, results in kept:
-        for claim in results.get("claims", [results]):
+    text = markdown(_table(blocks).without_empty())
+    for block in blocks:
+        for claim in block.claims:
             if lines := details(claim):
-                head = f"{id_}: `{claim.get('claim', '')}`"
-                text += f"\n{head}\n\n" + "".join(f"    {line}\n" for line in lines)
+                text += f"\n{block.id}: `{claim.get('claim', block.title)}`\n\n"
+                text += "".join(f"    {line}\n" for line in lines)
     return text
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------
 
 
-def json_line(id_: Any, expression: str, results: Results, line: int) -> str:
+def json_line(block: Block) -> str:
     """One block as a line of JSON."""
-    record: dict[str, Any] = {"id": id_, "expression": expression}
-    if "error" in results:
-        record["error"] = _public(results["error"], line)
+    record: dict[str, Any] = {"id": block.id, "expression": block.source}
+    if "error" in block.results:
+        record["error"] = _public(block.results["error"])
     else:
-        record["verdict"] = verdict(results)
+        record["verdict"] = block.verdict
         record["claims"] = [
-            {**claim, "error": _public(claim["error"], line)} if "error" in claim else dict(claim)
-            for claim in results["claims"]
+            {**claim, "error": _public(claim["error"])} if "error" in claim else dict(claim) for claim in block.claims
         ]
     return to_json(record) + "\n"
 
 
-def _public(error: Mapping[str, Any], line: int) -> dict[str, Any]:
-    """An error without what only its display needs; its line counted in the file."""
-    shown = {key: value for key, value in error.items() if key not in ("source", "spans") and value is not None}
-    if "line" in shown:
-        shown["line"] += line - 1
-    return shown
+def _public(error: Mapping[str, Any]) -> dict[str, Any]:
+    """An error without what only its display needs."""
+    return {key: value for key, value in error.items() if key not in ("source", "spans") and value is not None}
+
+
+def placed(results: Results, line: int) -> Results:
+    """The results of a block that starts on this line of its file, with the places of errors counted in the file."""
+    if line == 1:
+        return results
+    moved = dict(results)
+    if "claims" in moved:
+        moved["claims"] = [placed(claim, line) if "error" in claim else claim for claim in moved["claims"]]
+    if "error" in moved:
+        error = moved["error"] = dict(moved["error"])
+        if error.get("source") is not None:
+            error["line"] = error.get("line", 1) + line - 1
+            error["source"] = "\n" * (line - 1) + error["source"]
+            error["spans"] = [[place + line - 1 for place in span] for span in error["spans"]]
+    return moved
 
 
 def error_of(record: Mapping[str, Any]) -> ChainruleError:
@@ -166,27 +197,23 @@ def error_of(record: Mapping[str, Any]) -> ChainruleError:
     return ChainruleError(record["kind"], record["message"], spans=spans, hint=hint, source=source)
 
 
-def junit(blocks: Sequence[tuple[Any, str, Results]], *, strict: bool) -> str:
+def junit(blocks: Sequence[Block], *, strict: bool) -> str:
     """JUnit's XML: a test suite of all claims, which systems of continuous integration show."""
     from xml.etree import ElementTree
 
     suite = ElementTree.Element("testsuite", name="chainrule verify")
-    failures = errors = count = 0
-    for id_, expression, results in blocks:
-        for claim in results.get("claims", [results]):
-            count += 1
+    found = Counter[str]()
+    for block in blocks:
+        for claim in block.claims:
             name = _verdict(claim)
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_legal(f"{id_}: {expression}"), name=_legal(claim.get("claim", "program"))
-            )
-            said = "\n".join(details(claim))
-            if name == "error":
-                errors += 1
-                ElementTree.SubElement(case, "error", message=_legal(claim["error"]["message"])).text = _legal(said)
-            elif name not in (("proved",) if strict else GOOD):
-                failures += 1
-                ElementTree.SubElement(case, "failure", message=name).text = _legal(said)
-    suite.attrib |= {"tests": str(count), "failures": str(failures), "errors": str(errors)}
+            where, what = _legal(f"{block.id}: {block.title}"), _legal(claim.get("claim", "program"))
+            case = ElementTree.SubElement(suite, "testcase", classname=where, name=what)
+            kind = "error" if name == "error" else "pass" if name in _accepted(strict) else "failure"
+            found[kind] += 1
+            if kind != "pass":
+                message = claim["error"]["message"] if kind == "error" else name
+                ElementTree.SubElement(case, kind, message=_legal(message)).text = _legal("\n".join(details(claim)))
+    suite.attrib |= {"tests": str(found.total()), "failures": str(found["failure"]), "errors": str(found["error"])}
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 

@@ -1,4 +1,4 @@
-"""Claims, the left sides: `dy/dx`, `d²y/dxdw`, `y''`, `d/dx (…)`, `grad y`, `jac y`, `hess y`, `D_[1, 2] y`."""
+"""Claims, the left sides: `dy/dx`, `d²y/dxdw`, `y''`, `d/dx(…)`, `d(…)/dx`, `grad y`, `hess y`, `D_[1, 2] y`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _OPERATOR = re.compile(rf"\s*(?:({'|'.join(OPERATORS)})\b|(∇))\s*\(?\s*({_WORD
 _DIRECTION = re.compile(rf"\s*D_?\s*([\[(].*[\])])\s*\(?\s*({_WORD})\s*\)?\s*")
 _QUOTIENT = re.compile(rf"\s*\(?\s*[d∂]{_ORDER}\s*({_WORD})\s*\)?\s*/\s*\(?((?:\s*\*?\s*[d∂]\s*[^\s()/]+)+)\s*\)?\s*")
 _APPLIED = re.compile(rf"\s*\(?\s*[d∂]{_ORDER}\s*\)?\s*/\s*\(?((?:\s*\*?\s*[d∂]\s*[^\s()/*]+)+)\)?(?=[\s(])")
+_AROUND = re.compile(rf"\s*[d∂]{_ORDER}\s*\((.*)\)\s*/\s*\(?((?:\s*\*?\s*[d∂]\s*[^\s()/]+)+)\s*\)?\s*", re.DOTALL)
 
 
 class Left(NamedTuple):
@@ -99,6 +100,9 @@ def read_left(text: str, start: int, end: int, known: Iterable[str], inputs: Ite
     if (match := _APPLIED.match(left)) is not None and left[match.end() :].strip():
         by = _denominator(text, match[4], start + match.start(4), _order(match), names)
         return Left(Span(start + match.end(), end), by, len(by))
+    if (match := _AROUND.fullmatch(left)) is not None:
+        by = _denominator(text, match[5], start + match.start(5), _order(match), names)
+        return Left(Span(start + match.start(4), start + match.end(4)), by, len(by))
     hint = "write dy/dx = …, d/dx(…) = …, y' = …, grad y = […], or d2y/dx2 = …"
     span = Span(start + len(left) - len(left.lstrip()), start + max(1, len(left.rstrip())))
     raise ChainruleError("syntax", "this is no claim about a derivative", spans=[span], hint=hint, source=text)
@@ -137,6 +141,8 @@ def _denominator(text: str, part: str, at: int, order: int, names: set[str]) -> 
         message = f"the orders do not add up: {order} above, {total} below"
         raise ChainruleError("syntax", message, spans=[span], source=text, hint="write dy/dx, d2y/dx2, d2y/dxdw")
     word = re.split(r"[\s^*²³]", part.strip().lstrip("d∂").strip())[0]
+    while (known := next((n for n in names if re.match(rf"{n}[d∂].", word)), None)) is not None:
+        word = word[len(known) + 1 :]
     hint = did_you_mean(word, names) or f"its names are {', '.join(sorted(names))}"
     raise ChainruleError("name", f"the program has no {word!r} to differentiate by", spans=[span], hint=hint,
                          source=text)  # fmt: skip

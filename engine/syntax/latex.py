@@ -248,7 +248,7 @@ class _Reader:
         """A base with its exponent."""
         base = self.base()
         if self.token == "'":
-            self.fail("a derivative cannot stand inside an expression", hint="write it out")
+            self.fail("a derivative cannot stand inside an expression", hint=r"statements are parted by ; or \\")
         if self.token == "^":
             self.take()
             exponent = self.argument()
@@ -285,7 +285,8 @@ class _Reader:
         token = self.token
         if token in _FRACTIONS:
             self.take()
-            return f"(({self.argument()})/({self.argument()}))"
+            above, below = self.argument(), self.argument()
+            return f"({_bracketed(above)}/{_bracketed(below)})"
         if token == "\\sqrt":
             return self.root()
         if token == "{":
@@ -369,3 +370,7 @@ class _Reader:
         inside = self.group(self.token, _OPEN.get(self.token, "}")) if bracketed else self.product(of_function=True)
         text = f"{name}({inside}{f', {base}' if base else ''})"
         return f"{text}^({power})" if power else text
+
+
+def _bracketed(text: str) -> str:
+    return text if re.fullmatch(r"[\w.]+", text) else f"({text})"

@@ -101,6 +101,7 @@ def inverse_or_reciprocal(parser: Expressions, word: str, k: int, bracket: int) 
 
 def no_product(parser: Expressions, word: str, k: int) -> NoReturn:
     """`x y`, `x(w+1)`, `x[0]y`: no product after a name or an index."""
+    _open_since_the_line_before(parser, k)
     before = parser.words[k - 1]
     left = _text(parser, parser.starts[parser.begins[-1]], parser.end)
     right = _operand_after(parser, k)
@@ -144,6 +145,14 @@ def unfinished(parser: Expressions, waiting: Any) -> NoReturn:
         closing = ")" if mark == "(" else "]"
         parser.fail("syntax", f"'{mark}' is never closed", waiting.at, hint=f"add '{closing}'")
     parser.fail("syntax", "'if' without 'else'", waiting.at, hint="write a if c else b")
+
+
+def _open_since_the_line_before(parser: Expressions, k: int) -> None:
+    """A bracket that was forgotten, so that the next line's statement seems to stand inside it."""
+    if parser.words[k - 1] == "\n":
+        for bracket in reversed(parser.stack):
+            if bracket.level == 0:
+                unfinished(parser, bracket)
 
 
 def extra_bracket(parser: Expressions, k: int) -> NoReturn:
@@ -205,6 +214,7 @@ def equals_twice(parser: Expressions, k: int) -> NoReturn:
 
 def after_operand(parser: Expressions, word: str, k: int) -> NoReturn:
     """A token after a complete operand that can neither continue nor end it."""
+    _open_since_the_line_before(parser, k)
     before = parser.words[k - 1]
     if word == END:
         for bracket in reversed(parser.stack):

@@ -11,7 +11,7 @@ import sys
 
 from harness import HEADER, SkippedError
 
-BENCHMARKS = ("startup", "sums", "parsing", "batch", "tensors", "large", "looking")
+BENCHMARKS = ("startup", "sums", "parsing", "batch", "verify", "tensors", "large", "looking")
 
 
 def main(names: list[str]) -> int:
