@@ -23,7 +23,9 @@ class GraphTerm(Traced):
         self.ndim = ndim
 
     def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
-        """Append `op` to the graph."""
+        """Append `op` to the graph; for a row that people do not call, what it means."""
+        if op.means is not None:
+            return op.means(*xs, **op.params)
         if op in (mul, chain_product) and 1 in (kept := [x for x in xs if not isinstance(x, GraphTerm)]):
             return next(x for x in xs if isinstance(x, GraphTerm)) if len(kept) == 1 else 1
         if op is sum_like:
