@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from chainrule import ChainruleError, Program, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
@@ -16,6 +17,7 @@ from .diagnostics import report_error
 from .options import (
     FUNCTION,
     ExpressionCommand,
+    dtype_option,
     names_option,
     open_output,
     read_source,
@@ -48,6 +50,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.option("--hessian", is_flag=True, help="All second derivatives.")
 @click.option("--jacobian", is_flag=True, help="The derivatives of every element of the output.")
 @click.option("--jvp", metavar="DIRECTION", help="The derivative in a direction: 'x=[1,0], w=2', or '[1,0]'.")
+@dtype_option
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The seed of rand and randn.")
 @click.option("--check/--no-check", default=None, help="Ask SymPy for formulas and a check (default: for tables only).")
 @click.option("--timeout", default=10.0, show_default=True, metavar="SECONDS", help="The limit of SymPy's time.",
@@ -108,7 +111,7 @@ def _analyse(text: str, words: tuple[str, ...], options: dict[str, Any]) -> Anal
     values = read_values(words, seed)
     wrt = names_option(options["wrt"])
     no_grad = [name for text in options["no_grad"] for name in names_option(text) or []]
-    program = parse(text, names=[*values, *(wrt or []), *no_grad], seed=seed)
+    program = parse(text, names=[*values, *(wrt or []), *no_grad], seed=seed, dtype=options["dtype"])
     for name in values:
         refuse_unknown(program, name)
     if options["output"]:
@@ -161,6 +164,8 @@ def _record(path: str, name: str, words: tuple[str, ...], options: dict[str, Any
     from chainrule.recorded import Recording, load_function, parameters
 
     values = read_values(words, options["seed"])
+    if options["dtype"] == "float32":
+        values = {name: np.asarray(value, dtype=np.float32)[()] for name, value in values.items()}
     manual_seed(options["seed"])
     function = load_function(path, name)
     taken, needed = parameters(function)

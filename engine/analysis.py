@@ -62,7 +62,7 @@ class Analysis:
 
     def derivatives(self) -> list[Derivative]:
         """What was asked for, number by number: the gradient's elements, or instead those of `further`."""
-        from .higher import Derivative, elements
+        from .higher import Derivative, as_scalar, elements
 
         if self.kind != "gradient":
             return self.further
@@ -70,7 +70,7 @@ class Analysis:
         for name in self.wrt:
             gradient = None if self.point is None else np.asarray(self.gradients[name])
             for element in elements(name, self.shapes.get(name, ())):
-                value = None if gradient is None else float(gradient[element[1]])
+                value = None if gradient is None else as_scalar(gradient[element[1]])
                 found.append(Derivative((element,), None, value))
         return found
 
@@ -179,9 +179,9 @@ def _gradient(run: Run, name: str) -> Value:
         return 0.0
     leaf = run.at(i)
     if leaf._grad is None:
-        return np.zeros(leaf.shape) if leaf.ndim else 0.0
+        return run.graph.typed(np.zeros(leaf.shape) if leaf.ndim else 0.0)
     data = leaf._grad._data
-    return np.asarray(data, dtype=float) if leaf.ndim else float(data)
+    return run.graph.typed(np.asarray(data, dtype=float) if leaf.ndim else float(data))
 
 
 def _rows(program: Program, run: Run) -> list[NodeRow]:

@@ -45,7 +45,8 @@ REAL = {
     "log_base": lambda by, x, b: x > 0 and b > 0,
     "xlogy": lambda by, x, y: y > 0,
 }
-REACH = {"sinc": 1e18, "sinc_derivative": 1e18}  # beyond, no digits of mpmath's are enough for sin(πx)
+# Beyond, mpmath has too few digits for sin(πx), or takes too long.
+REACH = {"sinc": 1e18, "sinc_derivative": 1e18, "digamma": 1e6, "polygamma": 1e6}
 GAMMAS = ("gamma", "lgamma", "digamma", "polygamma")
 
 Point = tuple[float, ...]
@@ -87,8 +88,13 @@ def error(op: Op, by: By, xs: Point, got: float, true: Any) -> float:
     with mpmath.workdps(40):
         off = abs(mpmath.mpf(got) - true)
         if off > math.ulp(near) and ((op.name in GAMMAS and xs[0] < 0) or passes_zero(op, by, xs, true)):
-            off = max(off - change(op, by, xs, true) * (4 if len(by) == 2 else 1), 0)
+            off = max(off - change(op, by, xs, true) * (4 if order(op, by) == 2 else 1), 0)
         return float(off / math.ulp(near))
+
+
+def order(op: Op, by: By) -> int:
+    """The order of a derivative; a row that people do not call is a derivative itself."""
+    return len(by) + (not op.public)
 
 
 def passes_zero(op: Op, by: By, xs: Point, true: Any) -> bool:
@@ -167,8 +173,8 @@ def _line(op: Op, density: int) -> Iterator[float]:
 def _near_zeros(op: Op, line: Sequence[float]) -> Iterator[float]:
     """Numbers that close in on the first zeros of the function and of its first two derivatives."""
     generator = random.Random(op.name)
-    for order in range(3):
-        f = function(op, (0,) * order)
+    for n in range(3):
+        f = function(op, (0,) * n)
         usual = [x for x in line if 1e-3 < abs(x) < 1e3]
         signs = [(x, t > 0) for x in usual if (t := f((x,))) is not None and t != 0]
         crossings = [(a, b) for (a, s), (b, t) in itertools.pairwise(signs) if s != t]
@@ -264,31 +270,31 @@ class Error(NamedTuple):
 
 
 def regular(op: Op, by: By, xs: Point) -> bool:
-    """Whether a derivative exists here, and the value is 0 or a normal double."""
+    """Whether a derivative exists here, the value is 0 or a normal double, and no lower derivative overflows."""
     with np.errstate(all="ignore"):
         if any(edge.hit(*map(np.float64, xs)) for edge in op.edges):
             return False
     value = function(op)(xs)
     if value is None or not (value == 0 or NORMAL <= abs(value) <= sys.float_info.max):
         return False
+    lower = [function(op, (i,))(xs) for i in set(by)] if len(by) > 1 else []
+    if any(slope is None or abs(slope) > sys.float_info.max for slope in lower):
+        return False
     return op.name not in REAL or REAL[op.name](by, *xs)
 
 
 def measure(op: Op, drawn: Sequence[Point]) -> dict[str, Error]:
-    """The largest errors of the value, the first and the second derivatives.
-
-    A row that people do not call is a derivative itself, so its first counts as a second.
-    """
+    """The largest errors of the value, the first and the second derivatives."""
     worst: dict[str, Error] = {}
     for by, column in computed(op, drawn).items():
-        order = len(by) + (not op.public)
         for xs, ways in zip(drawn, column, strict=True):
-            if order > 2 or not regular(op, by, xs) or (true := function(op, by)(xs)) is None:
+            if order(op, by) > 2 or not regular(op, by, xs) or (true := function(op, by)(xs)) is None:
                 continue
             for got in ways:
                 found = Error(error(op, by, xs, got, true), by, xs, got, true)
-                if KINDS[order] not in worst or found.ulps > worst[KINDS[order]].ulps:
-                    worst[KINDS[order]] = found
+                kind = KINDS[order(op, by)]
+                if kind not in worst or found.ulps > worst[kind].ulps:
+                    worst[kind] = found
     return worst
 
 
