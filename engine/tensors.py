@@ -20,8 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd import (
-    AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, of_type, run_backward, versions_of,
-)  # fmt: skip
+    AccumulateGrad,
+    Edge,
+    Function,
+    Hook,
+    add_to_grad,
+    note_origin,
+    of_type,
+    run_backward,
+    versions_of,
+)
 from .data import as_data, check_floating, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check

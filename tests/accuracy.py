@@ -329,15 +329,16 @@ def main(words: Sequence[str]) -> None:
         figures[name] = {kind: math.ceil(e.ulps) for kind, e in worst.items()}
         places[name] = sorted({e.at for e in worst.values()})
     if update:
-        order = rows()
-        lines = [
-            f"  {json.dumps(name)}: {json.dumps(figures[name])}"
-            for name in order
-            if name in figures and order[name].public
-        ]
-        FIGURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-        lines = [f"  {json.dumps(name)}: {json.dumps(places[name])}" for name in order if name in places]
-        WORST.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        keep(figures, places)
+
+
+def keep(figures: dict[str, Any], places: dict[str, Any]) -> None:
+    """Write both files, a line for each row, in the table's order."""
+    public = {name: figures[name] for name, op in rows().items() if op.public and name in figures}
+    every = {name: places[name] for name in rows() if name in places}
+    for path, found in ((FIGURES, public), (WORST, every)):
+        lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in found.items()]
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def _power_less(x: Any, p: Any, less: int = 1) -> Any:
     if np.all(exact):
         return power
     half = np.power(x, np.true_divide(p, 2))
-    return np.where(exact, power, half / np.power(x, less) * half)
+    return np.where(exact, power, half / np.power(x, less // 2) * (half / np.power(x, less - less // 2)))
 
 
 def _scalar_power_less(x: float, p: float, less: int = 1) -> float:
@@ -75,7 +75,7 @@ def _scalar_power_less(x: float, p: float, less: int = 1) -> float:
     if q + less == p:
         return math.pow(x, q)
     half = math.pow(x, p / 2)
-    return half / x**less * half
+    return half / x ** (less // 2) * (half / x ** (less - less // 2))
 
 
 power_less: Op = Op(
