@@ -301,7 +301,7 @@ def measure(op: Op, drawn: Sequence[Point]) -> dict[str, Error]:
 def rows() -> dict[str, Op]:
     """The elementwise rows through which a gradient flows, static parameters at their defaults."""
 
-    return {op.name: with_defaults(op) for op in TABLE.values() if op.elementwise and op.differentiable}
+    return {op.name: with_defaults(op) for op in TABLE.values() if op.elementwise and op.differentiable and op.arity}
 
 
 def with_defaults(op: Op) -> Op:
