@@ -77,9 +77,20 @@ def _explain(entry: handbook.Entry, screen: Screen) -> None:
     rows += [("derivative", "no gradient flows through it")] * (entry.grad_fn is None)
     rows += [("grad_fn", entry.grad_fn or "")]
     rows += [("edge", text) for text in entry.edges]
+    rows += [("accuracy", _accuracy_text(entry.accuracy))]
     rows += [("example", entry.example), ("", entry.result)]
     size = max(len(name) for name, text in rows if text)
     for name, text in rows:
         if text:
             screen.line(f"  {name:{size}}  {text}")
     screen.line()
+
+
+def _accuracy_text(figures: dict[str, int]) -> str:
+    """The measured bounds: value within 1 ulp, first derivatives 2, second 3."""
+    if not figures:
+        return ""
+    value, first, second = (figures[kind] for kind in ("value", "first", "second"))
+    if (value, first, second) == (0, 0, 0):
+        return "value and derivatives exact"
+    return f"value within {value} ulp, first derivative {first}, second {second} (measured over the whole domain)"

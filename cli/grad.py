@@ -14,6 +14,7 @@ from .diagnostics import report_error
 from .options import (
     FUNCTION,
     ExpressionCommand,
+    dtype_option,
     names_option,
     read_source,
     read_value,
@@ -45,6 +46,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.option("--hessian", is_flag=True, help="All second derivatives.")
 @click.option("--jacobian", is_flag=True, help="The derivatives of every element of the output.")
 @click.option("--jvp", metavar="DIRECTION", help="The derivative in a direction: 'x=[1,0], w=2', or '[1,0]'.")
+@dtype_option
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The seed of rand and randn.")
 @click.option("--check/--no-check", default=None, help="Ask SymPy for formulas and a check (default: for tables only).")
 @click.option("--timeout", default=10.0, show_default=True, metavar="SECONDS", help="The limit of SymPy's time.",

@@ -15,6 +15,7 @@ import numpy as np
 from chainrule import ChainruleError, Program, parse_value
 from chainrule.errors import did_you_mean
 from chainrule.graph import Value
+from chainrule.program import DTYPES
 from chainrule.syntax.characters import canonical_name, is_name
 
 FUNCTION = re.compile(r"(?P<path>[^=;|\n]+\.py):(?P<name>\w+)")  # a function in a Python file
@@ -63,6 +64,14 @@ def words_and_file(metavar: str, help_text: str) -> Callable[[F], F]:
         return click.argument("words", nargs=-1, metavar=metavar)(command)
 
     return both
+
+
+def dtype_option(command: F) -> F:
+    """`--dtype float32`: the type of all numbers that a program computes with."""
+    help_text = "What to compute in: float64 or float32."
+    return click.option("--dtype", type=click.Choice(DTYPES), default=DTYPES[0], show_default=True, help=help_text)(
+        command
+    )
 
 
 def read_source(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from chainrule import ChainruleError, Program, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
@@ -74,7 +75,7 @@ def read_program(
 
 def parsed(text: str, names: Sequence[str], options: dict[str, Any]) -> Program:
     """The program with the output that --output names."""
-    program = parse(text, names=names, seed=options["seed"])
+    program = parse(text, names=names, seed=options["seed"], dtype=options.get("dtype", "float64"))
     if options["output"]:
         program.select(options["output"])
     return program
@@ -133,6 +134,8 @@ def record_function(path: str, name: str, words: tuple[str, ...], options: dict[
     from chainrule.recorded import Recording, load_function, parameters
 
     values = read_values(words, options["seed"])
+    if options.get("dtype") == "float32":
+        values = {name: np.asarray(value, dtype=np.float32)[()] for name, value in values.items()}
     manual_seed(options["seed"])
     function = load_function(path, name)
     taken, needed = parameters(function)

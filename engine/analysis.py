@@ -63,7 +63,7 @@ class Analysis:
 
     def derivatives(self) -> list[Derivative]:
         """What was asked for, number by number: the gradient's elements, or instead those of `further`."""
-        from .higher import Derivative, elements
+        from .higher import Derivative, as_scalar, elements
 
         if self.kind != "gradient":
             return self.further
@@ -71,7 +71,7 @@ class Analysis:
         for name in self.wrt:
             gradient = None if self.point is None else np.asarray(self.gradients[name])
             for element in elements(name, self.shapes.get(name, ())):
-                value = None if gradient is None else float(gradient[element[1]])
+                value = None if gradient is None else as_scalar(gradient[element[1]])
                 found.append(Derivative((element,), None, value))
         return found
 
@@ -181,9 +181,12 @@ def _gradient(run: Run, name: str) -> Value:
         return 0.0
     leaf = run.at(i)
     if leaf._grad is None:
-        return np.zeros(leaf.shape) if leaf.ndim else 0.0
-    data = leaf._grad._data
-    return np.asarray(data, dtype=float) if leaf.ndim else float(data)
+        found: Value = np.zeros(leaf.shape) if leaf.ndim else 0.0
+    else:
+        data = leaf._grad._data
+        found = np.asarray(data, dtype=float) if leaf.ndim else float(data)
+    typed: Value = run.graph.typed(found)
+    return typed
 
 
 def _rows(program: Program, run: Run) -> list[NodeRow]:

@@ -276,6 +276,8 @@ def add_to_grad(target: Tensor, g: Any, wrap: Wrap) -> None:
 def of_type(g: Any, data: Any) -> Any:
     """A cotangent in the number type of the data it belongs to."""
     wanted = getattr(data, "dtype", None)
+    if wanted is None and getattr(g, "dtype", None) == np.float32:
+        return float(g)  # the gradient of a double
     if wanted is None or getattr(g, "dtype", None) == wanted:
         return g
     return np.asarray(g, dtype=wanted)[()]

@@ -52,9 +52,9 @@ class GraphTerm(Traced):
         """A term has no value yet, so nothing can be decided by it."""
         raise TypeError("a node of a graph is neither true nor false")
 
-    def interpret(self, op: Op, xs: tuple[Any, ...]) -> GraphTerm:
-        """Append `op` to the graph."""
-        return self.builder.apply(op, xs)
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
+        """Append `op` to the graph; for a row that people do not call, what it means."""
+        return self.builder.apply(op, xs) if op.means is None else op.means(*xs, **op.params)
 
 
 class Builder:

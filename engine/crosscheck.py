@@ -17,6 +17,7 @@ from .tensors import Tensor, tensor
 from .worker import MAX_ELEMENTS, symbolic_results
 
 Verdict = Literal["agrees", "differs"]
+DOUBLE = np.finfo(float)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
         start = 1.0 if analysis.cotangent is None else analysis.cotangent
         spreads = spread(program, point, analysis.gradients, start) if analysis.gradients else {}
     largest = max((abs(d.value) for d in derivatives if d.value is not None and math.isfinite(d.value)), default=0.0)
+    precision = np.finfo(program.dtype or float)
     checks = []
     for derivative, found in zip(derivatives, answer.found, strict=True):
         value = derivative.value
@@ -79,8 +81,8 @@ def check(analysis: Analysis, timeout: float) -> list[Check]:
             name, index = derivative.by[0]
             noise = float(np.asarray(spreads[name])[index])
         else:  # what rounding may change here is not estimated: a part of the largest of these derivatives
-            noise = 1e-10 * largest
-        verdict, digits, lost = compare(value, found.value, noise)
+            noise = 5e5 * precision.eps * largest
+        verdict, digits, lost = compare(value, found.value, noise, precision)
         estimated = analysis.kind == "gradient"
         checks.append(Check(derivative, found.formula, found.value, verdict, digits, lost if estimated else 0))
     return checks
@@ -119,31 +121,35 @@ def _by_differences(recording: Recording, analysis: Analysis, derivative: Deriva
         sides = f"{float(numeric.left):.6g} and {float(numeric.right):.6g}"
         return Check(derivative, reason=f"not differentiable here (the sides give {sides})")
     distance, size = abs(gradient - float(numeric.value)), abs(gradient)
-    agrees = distance <= 1e-6 * size + 10 * float(numeric.error) + 1e-12
-    digits = _digits(max(distance, float(numeric.error)), size)
+    precision = np.finfo(np.asarray(gradient).dtype)
+    agrees = distance <= max(1e-6, 100 * float(precision.eps)) * size + 10 * float(numeric.error) + 1e-12
+    digits = _digits(max(distance, float(numeric.error)), size, int(precision.precision))
     verdict: Verdict = "agrees" if agrees else "differs"
     return Check(derivative, None, repr(float(numeric.value)), verdict, digits, source="differences")
 
 
-def compare(value: float, exact: str, noise: float) -> tuple[Verdict, int, int]:
+def compare(value: float, exact: str, noise: float, precision: Any = DOUBLE) -> tuple[Verdict, int, int]:
     """The verdict on one number, how many digits agree, and how many cancellation costs.
 
-    It differs only beyond what rounding explains (`noise`, see `rounding`). `exact` has 30 digits.
+    It differs only beyond what rounding explains (`noise`, see `rounding`). `exact` has 30 digits; `precision` is what
+    NumPy says of the type of `value`.
     """
     import mpmath
 
     with mpmath.workdps(40):
         truth = mpmath.mpf(exact)
-        distance = float(abs(mpmath.mpf(value) - truth))
+        distance = float(abs(mpmath.mpf(float(value)) - truth))
         size = float(abs(truth))
-    if distance > 8 * noise + 4 * math.ulp(value):
-        return "differs", _digits(distance, size), 0
-    lost = max(0, round(math.log10(max(noise, 5e-324) / size / 2.0**-52))) if size and noise > size * 1e-10 else 0
-    return "agrees", _digits(distance, size), lost
+    epsilon, sure = float(precision.eps), int(precision.precision)
+    if distance > 8 * noise + 4 * max(epsilon * abs(value), float(precision.smallest_subnormal)):
+        return "differs", _digits(distance, size, sure), 0
+    cancelled = size and noise > size * 5e5 * epsilon
+    lost = max(0, round(math.log10(max(noise, 5e-324) / size / epsilon))) if cancelled else 0
+    return "agrees", _digits(distance, size, sure), lost
 
 
-def _digits(distance: float, size: float) -> int:
-    """How many significant decimal digits agree, 15 at most (all that a double is sure to have)."""
+def _digits(distance: float, size: float, sure: int) -> int:
+    """How many significant decimal digits agree, at most those that a number is sure to have: 15 for a double."""
     if distance == 0:
-        return 15
-    return 0 if size == 0 else max(0, min(15, math.floor(-math.log10(distance / size))))
+        return sure
+    return 0 if size == 0 else max(0, min(sure, math.floor(-math.log10(distance / size))))

@@ -78,6 +78,10 @@ class _Library:
         return mpmath.mpf(p) / q
 
     @staticmethod
+    def erfc(x: Any, evaluate: bool = True) -> Any:
+        return mpmath.erfc(x)
+
+    @staticmethod
     def polygamma(order: int, x: Any) -> Any:
         return mpmath.psi(order, x)
 

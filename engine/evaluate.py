@@ -19,6 +19,8 @@ from .ops import Op, shape_text
 from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, chain, quietly
 
+SINGLE = np.dtype(np.float32)
+
 
 def value_and_grad(
     graph: Graph, values: Mapping[str, Any], wrt: Iterable[str] | None = None, cotangent: Any = None
@@ -43,17 +45,19 @@ def value_and_grad(
     value = tape[graph.output]
     adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
     gradients = {name: gradient_of(tape, adjoints, graph.names[name]) for name in names}
-    return float(value) if np.ndim(value) == 0 else value, gradients
+    return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
 
 
 def gradient_of(tape: Sequence[Any], adjoints: Sequence[Any], i: int) -> Value:
     """The adjoint of node `i` in the shape of its value; 0 where none arrived."""
     if i >= len(tape):
         return 0.0  # a declared input that nothing uses
-    adjoint = adjoints[i]
-    if np.ndim(tape[i]) == 0:
+    adjoint, value = adjoints[i], tape[i]
+    if getattr(value, "dtype", None) == SINGLE:
+        return np.zeros(np.shape(value), SINGLE)[()] if adjoint is None else np.array(adjoint, dtype=SINGLE)[()]
+    if np.ndim(value) == 0:
         return 0.0 if adjoint is None else float(adjoint)
-    return np.zeros(np.shape(tape[i])) if adjoint is None else np.array(adjoint, dtype=float)
+    return np.zeros(np.shape(value)) if adjoint is None else np.array(adjoint, dtype=float)
 
 
 def checked_names(graph: Graph, names: Iterable[str]) -> list[str]:
@@ -84,7 +88,9 @@ def chosen_inputs(graph: Graph, wrt: Iterable[str] | None, no_grad: Iterable[str
 def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
     """The cotangent that backward starts with: the one given, in the output's shape, or 1 for a scalar."""
     try:
-        return start_shape_check(np.shape(value), cotangent, f"the output {graph.output_name}")
+        start = start_shape_check(np.shape(value), cotangent, f"the output {graph.output_name}")
+        typed: Value = graph.typed(start)
+        return typed
     except ChainruleError as error:
         raise error.located(graph.source, graph.span(graph.output)) from None
 
@@ -131,10 +137,10 @@ def bound_values(graph: Graph, values: Mapping[str, Any], inputs: Iterable[str] 
         if given is None:
             given = at.get(name)
         i = places[name]
-        if type(given) is float:
+        if type(given) is float and graph.dtype is None:
             bound[i] = given
         elif given is not None:
-            bound[i] = as_value(given, f"the value of {name}")
+            bound[i] = graph.typed(as_value(given, f"the value of {name}"))
         elif graph.nodes[i].op is INPUT:
             absent = True
     if absent and (missing := graph.missing(values)):
@@ -163,6 +169,8 @@ def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
 
 def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None:
     """The values on Python's floats; None where an input is an array, or an operation has no scalar form."""
+    if graph.dtype is not None:
+        return None
     for given in bound.values():
         if type(given) is not float:
             return None
@@ -198,7 +206,7 @@ def array_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Value]:
     with quietly():
         for i, node in enumerate(graph.nodes[: graph.output + 1]):
             if node.value is not None:
-                tape.append(node.value)
+                tape.append(graph.typed(node.value))
             elif node.is_leaf:
                 tape.append(bound[i] if i in bound else tape[node.args[0]] if node.args else math.nan)
             else:
@@ -316,8 +324,11 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
 def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
     """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts."""
     x = xs[n]
-    if not PLAIN.isdisjoint(map(type, (g, y, *xs))):  # nan and inf are NumPy's to give
-        g, y, *xs = [np.float64(v) if type(v) in PLAIN else v for v in (g, y, *xs)]
+    values = (g, y, *xs)
+    if not PLAIN.isdisjoint(map(type, values)):  # nan and inf are NumPy's to give, in the type of the others
+        types = {v.dtype for v in values if hasattr(v, "dtype")}
+        number = np.float32 if types == {SINGLE} else np.float64
+        g, y, *xs = [number(v) if type(v) in PLAIN else v for v in values]
     if op.partials is not None and not op.params:
         d: Any = op.partials[n]
         if d is None:

@@ -64,7 +64,9 @@ class _Term(Traced):
         self.value = value
 
     def interpret(self, op: Op, xs: tuple[Any, ...]) -> Any:
-        """Append `op` to the graph, or do without."""
+        """Append `op` to the graph, or do without; for a row that people do not call, what it means."""
+        if op.means is not None:
+            return op.means(*xs, **op.params)
         base = TABLE.get(op.name, op)
         if base in MOVES:
             return xs[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import ChainruleError, Span, did_you_mean
 from .misfits import misfit
-from .ops import Op
+from .ops import Op, Traced
 
 Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
 
@@ -62,6 +62,7 @@ class Graph:
     declared     the inputs that `f(x, w) = …` declares, in their order
     at           the values that stand after the program's bar, and `shapes` and `assumptions` likewise
     source       the text, for errors, and `lexer`, which cuts it into words
+    dtype        NumPy's type of the numbers that it computes with, constants included; None for Python's float, float64
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -75,6 +76,7 @@ class Graph:
     source: str = ""
     seed: tuple[int, ...] = (0,)
     lexer: Callable[[str], tuple[list[str], list[int]]] | None = None
+    dtype: Any = None
     _words: tuple[list[str], list[int]] | None = None
 
     # --- what the graph has -------------------------------------------------------------------------------------------
@@ -169,11 +171,17 @@ class Graph:
     def apply(self, i: int, xs: Sequence[Any]) -> Any:
         """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
         try:
-            return self.nodes[i].op(*xs)
+            return self.typed(self.nodes[i].op(*xs))
         except ChainruleError as error:
             raise error.located(self.source, self.span(i)) from None
         except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
             raise misfit(self.nodes[i].op, xs, error).located(self.source, self.span(i)) from error
+
+    def typed(self, value: Any) -> Any:
+        """A number or an array in the graph's type; anything else as it is."""
+        if self.dtype is None or value is None or isinstance(value, Traced):
+            return value
+        return np.asarray(value, dtype=self.dtype)[()]
 
     # --- building -----------------------------------------------------------------------------------------------------
 

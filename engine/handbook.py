@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,7 @@ class Entry:
     grad_fn: str | None
     derivatives: dict[str, str]
     edges: tuple[str, ...]
+    accuracy: dict[str, int]
     example: str
     result: str
 
@@ -60,9 +64,17 @@ def entry(op: Op) -> Entry:
         _grad_fn(op),
         _derivatives(op),
         tuple(_edge_text(op, edge) for edge in op.edges),
+        _accuracy().get(op.name, {}),
         " ".join([f"chainrule grad '{example}'", *(_assigned(name, value) for name, value in values.items())]),
         _result(example, values),
     )
+
+
+@cache
+def _accuracy() -> dict[str, dict[str, int]]:
+    """For each elementwise row the largest errors, in ulps, that tests/accuracy.py found over its whole domain."""
+    figures: dict[str, dict[str, int]] = json.loads(Path(__file__).with_name("accuracy.json").read_text("utf-8"))
+    return figures
 
 
 def _derivatives(op: Op) -> dict[str, str]:

@@ -51,6 +51,11 @@ class Derivative:
         return [(element, len(list(same))) for element, same in groupby(self.by)]
 
 
+def as_scalar(number: Any) -> float:
+    """A number of float32 as it is, any other as Python's float."""
+    return number if isinstance(number, np.float32) else float(number)  # type: ignore[return-value]
+
+
 def elements(name: str, shape: tuple[int, ...]) -> Iterator[Element]:
     """The elements of an input."""
     for index in np.ndindex(shape):
@@ -93,7 +98,7 @@ def pure(program: Program, values: Mapping[str, Any], wrt: Sequence[str], order:
         current = _scalar(output, "--order")
         for _ in range(order):
             current = _next(current, [leaf])[0]
-        found.append(Derivative(((name, ()),) * order, None, float(current.detach()._data)))
+        found.append(Derivative(((name, ()),) * order, None, as_scalar(current.detach()._data)))
     return found
 
 
@@ -108,7 +113,7 @@ def hessian(program: Program, values: Mapping[str, Any], wrt: Sequence[str]) -> 
             second = _next(index[row[1]] if row[1] else gradient, leaves)
             for column_name, g in zip(wrt, second, strict=True):
                 for column in elements(column_name, g.shape):
-                    value = float(np.asarray(g.detach()._data)[column[1]])
+                    value = as_scalar(np.asarray(g.detach()._data)[column[1]])
                     found.append(Derivative((row, column), None, value))
     return found
 
@@ -126,7 +131,7 @@ def jacobian(program: Program, values: Mapping[str, Any], wrt: Sequence[str]) ->
         for name, leaf, g in zip(wrt, leaves, gradients, strict=True):
             data = np.zeros(leaf.shape) if g is None else np.asarray(g.detach()._data)
             for element in elements(name, leaf.shape):
-                found.append(Derivative((element,), place, float(data[element[1]])))
+                found.append(Derivative((element,), place, as_scalar(data[element[1]])))
     return found
 
 

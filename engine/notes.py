@@ -49,7 +49,8 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: 
     if not _finite(tape[graph.output]):
         return non_finite
     edges = list(_edges(graph, tape, adjoints))
-    edges = non_finite + _with_sides(graph, values, cotangent, gradients, edges) if edges else non_finite
+    doubles = Graph(**{**vars(graph), "dtype": None})  # differences need all the digits there are
+    edges = non_finite + _with_sides(doubles, values, cotangent, gradients, edges) if edges else non_finite
     if all(map(_finite, gradients.values())):
         return edges
     # A pole says it better than the step backward at which the gradient stopped being finite.

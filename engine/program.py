@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from .errors import ChainruleError, did_you_mean
 from .evaluate import as_value, checked_names, missing_error, trace_forward, value_and_grad
 from .graph import Graph, Node, Value
@@ -13,6 +15,8 @@ from .tensors import Tensor
 
 if TYPE_CHECKING:
     from .steps import Steps
+
+DTYPES = ("float64", "float32")
 
 
 class Program(Graph):
@@ -55,11 +59,11 @@ class Program(Graph):
                 given = self.constant_value(node.args[0]) if node.args else 0.0  # 0 where the output needs no value
             if isinstance(given, Tensor):
                 return given
-            made = Tensor(as_value(given, f"the value of {node.name}"))
+            made = Tensor(self.typed(as_value(given, f"the value of {node.name}")))
             made.requires_grad = not node.frozen and node.name not in frozen
             return made
 
-        tape = trace_forward(self, leaf)
+        tape = trace_forward(self, leaf, float if self.dtype is None else self.typed)
         if not isinstance(tape[self.output], Tensor):
             tape[self.output] = Tensor(tape[self.output])
         run = Run(self, tape)
@@ -128,12 +132,22 @@ class Run(Mapping[str, Tensor]):
         return len(self._places)
 
 
-def parse(text: str, *, names: Iterable[str] = (), seed: int = 0) -> Program:
+def parse(text: str, *, names: Iterable[str] = (), seed: int = 0, dtype: Any = None) -> Program:
     """The graph of a program.
 
     `names` are inputs even where the language has a constant of that name (e, pi, tau, inf); `seed` is that of `rand`
-    and `randn`. Raises `ChainruleError` with the place in the text.
+    and `randn`; `dtype` is "float64" or "float32", the type of all numbers that the program computes with.
+    Raises `ChainruleError` with the place in the text.
     """
-    program = Program()
+    program = Program(dtype=computing_type(dtype))
     parse_into(program, text, names=names, seed=seed)
     return program
+
+
+def computing_type(dtype: Any) -> Any:
+    """NumPy's type for a program's numbers; None for float64. Raises `ChainruleError` for any other than float32."""
+    name = dtype if isinstance(dtype, str) or dtype is None else np.dtype(dtype).name
+    if name not in (None, *DTYPES):
+        hint = did_you_mean(name, DTYPES) or f"choose {' or '.join(DTYPES)}"
+        raise ChainruleError("value", f"a program cannot compute in {name}", hint=hint)
+    return np.float32 if name == "float32" else None

@@ -20,25 +20,26 @@ from .ops.traced import Wrapped
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-ULP = 2.0**-52
 RUNS = 6
 
 
 class Noisy(Wrapped):
-    """A number or array each of whose results is a little off."""
+    """A number or array each of whose results is a little off: by up to `ulp`, relatively."""
 
-    __slots__ = ("generator",)
+    __slots__ = ("generator", "ulp")
 
-    def __init__(self, value: Value, generator: np.random.Generator) -> None:
+    def __init__(self, value: Value, generator: np.random.Generator, ulp: float) -> None:
         super().__init__(value)
         self.generator = generator
+        self.ulp = ulp
 
     def interpret(self, op: Op, xs: tuple[Any, ...]) -> Noisy:
         """Compute `op` and move the result by up to one ulp."""
         value = op.compute(*[x.value if isinstance(x, Noisy) else x for x in xs])
         if op.exact or not op.differentiable:
-            return Noisy(value, self.generator)
-        return Noisy(value * (1 + ULP * self.generator.uniform(-1, 1, np.shape(value))), self.generator)
+            return Noisy(value, self.generator, self.ulp)
+        moved = value * (1 + self.ulp * self.generator.uniform(-1, 1, np.shape(value)))
+        return Noisy(moved, self.generator, self.ulp)
 
 
 def spread(
@@ -60,16 +61,18 @@ def spread(
 def _gradients(
     graph: Graph, bound: Mapping[int, Value], cotangent: Value, names: Sequence[str] | Mapping[str, Any], generator: Any
 ) -> dict[str, Any]:
+    ulp = float(np.finfo(graph.dtype or float).eps)
+
     def leaf(i: int, node: Any) -> Noisy:
         value = bound.get(i)
         if value is None:
             value = graph.constant_value(node.args[0]) if node.args else 0.0
-        return Noisy(value, generator)
+        return Noisy(value, generator, ulp)
 
     tape = trace_forward(graph, leaf)
     if not isinstance(tape[graph.output], Noisy):
         return dict.fromkeys(names, 0.0)
-    adjoints = backward(graph, tape, Noisy(cotangent, generator))  # type: ignore[arg-type]
+    adjoints = backward(graph, tape, Noisy(cotangent, generator, ulp))  # type: ignore[arg-type]
     found = {}
     for name in names:
         i = graph.names[name]

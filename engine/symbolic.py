@@ -81,7 +81,9 @@ def lower(
         symbols[name] = symbol[()] if not shape else symbol
         return Term(symbols[name])
 
-    convert = as_double if doubles else exact
+    def convert(v: Any) -> Any:
+        return as_double(graph.typed(v)) if doubles else exact(v)
+
     result = trace_forward(_traced_constants(graph, doubles), leaf, lambda v: Term(convert(v)))[graph.output]
     return (result.value if isinstance(result, Term) else exact(result)), symbols
 
@@ -91,7 +93,7 @@ def _traced_constants(graph: Graph, doubles: bool) -> Graph:
     made = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
     for i, node in enumerate(made.nodes[: graph.output + 1]):
         if node.op.name in CONSTANTS:
-            term = Term(as_double(node.op.forward()) if doubles else node.op.by(sp))
+            term = Term(as_double(graph.typed(node.op.forward())) if doubles else node.op.by(sp))
             made.nodes[i] = Node(replace(node.op, forward=lambda term=term: term, scalar=None), (), node.span, True)
     return made
 

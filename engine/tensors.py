@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd import AccumulateGrad, Edge, Function, Hook, add_to_grad, note_origin, run_backward, versions_of
+from .autograd import (
+    AccumulateGrad,
+    Edge,
+    Function,
+    Hook,
+    add_to_grad,
+    note_origin,
+    of_type,
+    run_backward,
+    versions_of,
+)
 from .data import as_data, check_floating, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
@@ -434,5 +444,5 @@ def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edg
         if cotangent.shape != x.shape:
             start_shape_check(x.shape, cotangent._data, "the tensor")
         return x._edge, cotangent if create_graph else cotangent._data
-    value = start_shape_check(x.shape, cotangent, "the tensor")
+    value = of_type(start_shape_check(x.shape, cotangent, "the tensor"), x._data)
     return x._edge, Tensor(value) if create_graph else value

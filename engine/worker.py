@@ -71,6 +71,7 @@ def symbolic_results(
         "source": graph.source,
         "names": graph.inputs,
         "seed": graph.seed[0],
+        "dtype": None if graph.dtype is None else np.dtype(graph.dtype).name,
         "output": graph.nodes[graph.output].name,
         "shapes": {name: list(shape) for name, shape in shapes.items()},
         "wanted": [{"of": d.of, "by": d.by} for d in wanted],
@@ -209,7 +210,7 @@ def _lowered(request: dict[str, Any], *, doubles: bool) -> tuple[dict[str, Any],
     """The symbols of each input, and the derivatives' terms."""
     from . import symbolic
 
-    graph = parse(request["source"], names=request["names"], seed=request["seed"])
+    graph = parse(request["source"], names=request["names"], seed=request["seed"], dtype=request["dtype"])
     if request["output"] is not None:
         graph.select(request["output"])
     shapes = {name: tuple(shape) for name, shape in request["shapes"].items()}

@@ -98,7 +98,8 @@ def title(analysis: Analysis, digits: int) -> str:
     given = [f"{name} = {value_text(value, digits)}" for name, value in analysis.point.items()]
     if len(given) > MOST_COLUMNS:
         given = [*given[: MOST_COLUMNS - 1], "…", given[-1]]
-    return text + (f"   at {', '.join(given)}" if given else "")
+    single = ", in float32" * (program.dtype is not None)
+    return text + (f"   at {', '.join(given)}" if given else "") + single
 
 
 def node_grid(analysis: Analysis, digits: int) -> Grid:
@@ -225,6 +226,8 @@ def show_markdown(analysis: Analysis, checks: list[Check] | None, digits: int) -
 def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
     """The result as one JSON object (the README has its schema)."""
     made = result_record(1, analysis.program.source.strip(), analysis.output, analysis.value, analysis.gradients)
+    if analysis.program.dtype is not None:
+        made["dtype"] = np.dtype(analysis.program.dtype).name
     if analysis.missing:
         made["missing"] = analysis.missing
     made["nodes"] = [
@@ -296,4 +299,4 @@ def csv_text(analysis: Analysis, checks: list[Check] | None) -> str:
 def _cell(value: Any) -> Any:
     if value is None:
         return ""
-    return repr(float(value)) if np.ndim(value) == 0 else json.dumps(jsonable(np.asarray(value)))
+    return repr(jsonable(value)).strip("'") if np.ndim(value) == 0 else json.dumps(jsonable(np.asarray(value)))

@@ -13,7 +13,7 @@ SHOWN = 6  # elements of an array that a table shows before it summarises
 
 def number(value: float, digits: int) -> str:
     """A number to so many significant digits; whole numbers in full where they fit."""
-    value = float(value)
+    value = _shortest(value)
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
@@ -21,6 +21,11 @@ def number(value: float, digits: int) -> str:
     if value == int(value) and abs(value) < 10 ** min(digits, 15):
         return str(int(value))
     return f"{value:.{digits}g}"
+
+
+def _shortest(value: Any) -> float:
+    """A number as Python's float; one of float32 with no more digits than tell it from its neighbours."""
+    return float(str(value)) if isinstance(value, np.float32) else float(value)
 
 
 def value_text(value: Any, digits: int, limit: int = SHOWN) -> str:
@@ -48,16 +53,18 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [jsonable(v) for v in value]
     if isinstance(value, (float, np.floating)):
-        value = float(value)
+        value = _shortest(value)
         return value if math.isfinite(value) else number(value, 1)
     if isinstance(value, np.ndarray):
-        return jsonable(value.tolist())
+        return jsonable(list(value) if value.dtype == np.float32 else value.tolist())
     return value
 
 
 def _known(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.dtype != np.float32:
         return value.tolist()
+    if isinstance(value, (np.ndarray, np.float32)):
+        return jsonable(value)
     raise TypeError(f"no JSON for {type(value)}")
 
 

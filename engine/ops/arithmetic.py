@@ -135,6 +135,11 @@ identity: Op = Op(
 # --- comparisons and logic: 1 or 0, without gradient ----------------------------------------------------------------
 
 
+def _ones(truth: Any, *xs: Any) -> Any:
+    """1 where something holds, else 0, in the floating type of what was compared."""
+    return np.asarray(truth, dtype=np.result_type(np.float32, *xs))[()]
+
+
 def _relation(name: str) -> Any:
     """SymPy's relation as a number, 1 where it holds."""
     return lambda sp, x, y: _number(sp, getattr(sp, name)(x, y))
@@ -156,7 +161,7 @@ def _comparison(name: str, forward: Any, scalar: Any, infix: str, sympy: str, do
     boundary = Edge("boundary", "x = y", lambda x, y: x == y, (1, 1), (), (), ())
     return Op(
         name,
-        lambda x, y: forward(x, y) * 1.0,
+        lambda x, y: _ones(forward(x, y), x, y),
         doc,
         (None, None),
         scalar=lambda x, y: 1.0 if scalar(x, y) else 0.0,
@@ -176,7 +181,7 @@ eq = _comparison("eq", np.equal, operator.eq, "==", "Eq", "1 where x equals y, e
 ne = _comparison("ne", np.not_equal, operator.ne, "!=", "Ne", "1 where x differs from y, else 0")
 and_: Op = Op(
     "and",
-    lambda x, y: np.logical_and(x, y) * 1.0,
+    lambda x, y: _ones(np.logical_and(x, y), x, y),
     "1 where both are not 0, else 0",
     (None, None),
     scalar=lambda x, y: 1.0 if x and y else 0.0,
@@ -186,7 +191,7 @@ and_: Op = Op(
 )
 or_: Op = Op(
     "or",
-    lambda x, y: np.logical_or(x, y) * 1.0,
+    lambda x, y: _ones(np.logical_or(x, y), x, y),
     "1 where either is not 0, else 0",
     (None, None),
     scalar=lambda x, y: 1.0 if x or y else 0.0,
@@ -196,7 +201,7 @@ or_: Op = Op(
 )
 not_: Op = Op(
     "not",
-    lambda x: np.logical_not(x) * 1.0,
+    lambda x: _ones(np.logical_not(x), x),
     "1 where x is 0, else 0",
     (None,),
     scalar=lambda x: 0.0 if x else 1.0,

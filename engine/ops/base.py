@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .sizes import SMALL, check_broadcast
-from .traced import Traced
+from .traced import Traced, Wrapped
 
 Rule = Callable[..., Any] | int | None
 PLAIN = frozenset({float, int, bool})
@@ -121,6 +121,7 @@ class Op:
     forward    the value by NumPy, on numbers and arrays of any shape, never raising on a value (nan or inf instead)
     scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf
     sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments), arrays as object arrays
+    means      for a row that people do not call, the same by rows that they do: what its formula says, less accurately
     grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
     law        what calculus calls its rule, where it has a name ("product rule"); or a function of the arguments
     infix      how it is written as an operator, with `level`, its precedence
@@ -142,6 +143,7 @@ class Op:
     vjps: tuple[Callable[..., Any] | None, ...] | None = None
     scalar: Callable[..., Any] | None = None
     sympy: str | Callable[..., Any] | None = None
+    means: Callable[..., Any] | None = None
     domain: tuple[Interval, ...] = ()
     aliases: tuple[str, ...] = ()
     grad_fn: str | Callable[..., str] | None = None
@@ -298,6 +300,8 @@ class Op:
         if self.elementwise:
             if callable(self.sympy):
                 counterpart = partial(self.sympy, library, **self.params)
+            elif self.means is not None:
+                counterpart = partial(self._meant, library)
             else:
                 counterpart = getattr(library, self.sympy or self.name)
             if any(type(x) is np.ndarray for x in xs):
@@ -305,6 +309,11 @@ class Op:
             return counterpart(*xs)
         arrays = [np.asarray(x, dtype=object) for x in xs]
         return self.sympy(library, *arrays, **self.params) if callable(self.sympy) else self.forward(*arrays)
+
+    def _meant(self, library: Any, *xs: Any) -> Any:
+        """What the row means, on a library's terms."""
+        assert self.means is not None
+        return self.means(*(_Term(x, library) for x in xs), **self.params).value
 
     def _on_numbers(self, xs: tuple[Any, ...]) -> Any:
         """The value on plain numbers by the scalar form; nan and inf are NumPy's to give."""
@@ -347,6 +356,20 @@ class Op:
     def __repr__(self) -> str:
         inside = "".join(f", {name}={value!r}" for name, value in self.params.items())
         return f"<op {self.name}{inside}>"
+
+
+class _Term(Wrapped):
+    """A library's term that rows are applied to."""
+
+    __slots__ = ("library",)
+
+    def __init__(self, value: Any, library: Any) -> None:
+        super().__init__(value)
+        self.library = library
+
+    def interpret(self, op: Op, xs: tuple[Any, ...]) -> _Term:
+        """The library's value of `op`."""
+        return _Term(op.by(self.library, *[x.value if isinstance(x, _Term) else x for x in xs]), self.library)
 
 
 def _used_arguments(rule: Any) -> list[int]:

@@ -1,7 +1,8 @@
 """Powers, exponentials, logarithms, trigonometric and hyperbolic functions.
 
 The rules are chosen for accuracy near the ends of the domain: 1/cosh² and not 1 - tanh², sqrt((1-x)(1+x)) and not
-sqrt(1-x²), hypot(1, x) and not sqrt(1+x²).
+sqrt(1-x²), hypot(1, x) and not sqrt(1+x²). Where the second derivative would cancel or overflow on the way, the first
+is a row of its own (`asin_slope`), which people do not call.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import POWER, abs_, is_constant, where
-from .base import POSITIVE, REAL, Edge, Interval, Op, kink
+from .base import POSITIVE, REAL, Edge, Interval, Op, chain_product, kink
+from .kernels import in_doubles, two_product
 
 LN2, LN10 = math.log(2), math.log(10)
 DEGREE = math.pi / 180
@@ -40,7 +42,7 @@ pow_: Op = Op(
     np.power,
     "x to the power p; real only for x >= 0 unless p is an integer",
     (
-        lambda y, x, p: where(p == 0, 0, p * pow_(x, p - 1)),
+        lambda y, x, p: chain_product(p, power_less(x, p)),  # 0 at x = p = 0
         lambda y, x, p: where((x == 0) & (p >= 0), 0, y * log(x)),
     ),
     scalar=math.pow,
@@ -60,6 +62,41 @@ pow_: Op = Op(
     level=POWER,
     signature="x, p",
 )  # fmt: skip
+
+
+def _power_less(x: Any, p: Any, less: int = 1) -> Any:
+    # log x magnifies the rounding of p - less, where there is any; p/2 is exact.
+    q = np.subtract(p, less)
+    exact = np.equal(q + less, p)
+    power = np.power(x, q)
+    if np.all(exact):
+        return power
+    half = np.power(x, np.true_divide(p, 2))
+    return np.where(exact, power, half / np.power(x, less // 2) * (half / np.power(x, less - less // 2)))
+
+
+def _scalar_power_less(x: float, p: float, less: int = 1) -> float:
+    q = p - less
+    if q + less == p:
+        return math.pow(x, q)
+    half = math.pow(x, p / 2)
+    return half / x ** (less // 2) * (half / x ** (less - less // 2))
+
+
+power_less: Op = Op(
+    "power_less",
+    _power_less,
+    "x to the power p - less, for p - less that no double holds",
+    (
+        lambda y, x, p, *, less=1: chain_product(p - less, power_less(x, p, less=less + 1)),
+        lambda y, x, p, *, less=1: where((x == 0) & (p >= less), 0, y * log(x)),
+    ),
+    scalar=_scalar_power_less,
+    means=lambda x, p, less=1: x ** (p - less),
+    domain=(POSITIVE, REAL),
+    signature="x, p; *, less=1",
+    public=False,
+)
 sqrt: Op = Op(
     "sqrt",
     np.sqrt,
@@ -69,12 +106,24 @@ sqrt: Op = Op(
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, right=math.inf),),
 )
+
+
+@in_doubles
+def _cbrt(x: Any) -> Any:
+    # One step of Newton's method from libm's root, which is 2 ulp off and more.
+    root = np.cbrt(x)
+    square, lost = two_product(root, root)
+    cube, rest = two_product(square, root)
+    better = root - ((cube - x) + (lost * root + rest)) / (3 * square)
+    return np.where((np.abs(x) > 1e-300) & (np.abs(x) < 1e300), better, root)
+
+
 cbrt: Op = Op(
     "cbrt",
-    np.cbrt,
+    _cbrt,
     "the real cube root, of negative numbers too",
     (lambda y, x: 1 / (3 * y * y),),
-    scalar=lambda x: math.copysign(math.cbrt(abs(x)), x),
+    numpy=(np.cbrt,),
     sympy=lambda sp, x: sp.Piecewise((sp.cbrt(x), x >= 0), (-sp.cbrt(-x), True)),
     domain=(POSITIVE,),
     edges=(_pole(0, math.inf, math.inf, math.inf),),
@@ -156,7 +205,7 @@ log_base: Op = Op(
     "log_base",
     lambda x, b: np.log(x) / np.log(b),
     "the logarithm of x to base b",
-    (lambda y, x, b: 1 / (x * log(b)), lambda y, x, b: -y / (b * log(b))),
+    (lambda y, x, b: 1 / log(b) / x, lambda y, x, b: -y / (b * log(b))),
     scalar=lambda x, b: math.log(x) / math.log(b),
     sympy=lambda sp, x, b: sp.log(x) / sp.log(b),
     domain=(POSITIVE, BEYOND_ONE),
@@ -207,7 +256,7 @@ asin: Op = Op(
     "asin",
     np.arcsin,
     "the inverse sine, in radians",
-    (lambda y, x: 1 / sqrt((1 - x) * (1 + x)),),
+    (lambda y, x: asin_slope(x),),
     scalar=math.asin,
     domain=(UNIT,),
     aliases=("arcsin",),
@@ -217,7 +266,7 @@ acos: Op = Op(
     "acos",
     np.arccos,
     "the inverse cosine, in radians",
-    (lambda y, x: -1 / sqrt((1 - x) * (1 + x)),),
+    (lambda y, x: -asin_slope(x),),
     scalar=math.acos,
     domain=(UNIT,),
     aliases=("arccos",),
@@ -227,26 +276,37 @@ atan: Op = Op(
     "atan",
     np.arctan,
     "the inverse tangent, in radians",
-    (lambda y, x: 1 / (1 + x * x),),
+    (lambda y, x: atan_slope(x),),
     scalar=math.atan,
     aliases=("arctan",),
 )
+
+
+def _leg(x: Any) -> Any:
+    """sqrt(x² - 1), without overflow."""
+    return np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)
+
+
+def _scalar_leg(x: float) -> float:
+    return math.sqrt(abs(x) - 1) * math.sqrt(abs(x) + 1)
+
+
 asec: Op = Op(
     "asec",
-    lambda x: np.arccos(np.true_divide(1, x)),
+    lambda x: np.arctan2(_leg(x), np.sign(x)),
     "the inverse secant, acos(1/x)",
-    (lambda y, x: 1 / (abs_(x) * sqrt(abs_(x) - 1) * sqrt(abs_(x) + 1)),),
-    scalar=lambda x: math.acos(1 / x),
+    (lambda y, x: asec_slope(x),),
+    scalar=lambda x: math.atan2(_scalar_leg(x), math.copysign(1, x)),
     domain=(BEYOND_ONE,),
     aliases=("arcsec",),
     edges=(_pole(-1, math.inf, left=math.inf), _pole(1, math.inf, right=math.inf)),
 )
 acsc: Op = Op(
     "acsc",
-    lambda x: np.arcsin(np.true_divide(1, x)),
+    lambda x: np.arctan2(np.sign(x), _leg(x)),
     "the inverse cosecant, asin(1/x)",
-    (lambda y, x: -1 / (abs_(x) * sqrt(abs_(x) - 1) * sqrt(abs_(x) + 1)),),
-    scalar=lambda x: math.asin(1 / x),
+    (lambda y, x: -asec_slope(x),),
+    scalar=lambda x: math.atan2(math.copysign(1, x), _scalar_leg(x)),
     domain=(BEYOND_ONE,),
     aliases=("arccsc",),
     edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
@@ -255,7 +315,7 @@ acot: Op = Op(
     "acot",
     lambda x: np.arctan(np.true_divide(1, x)),
     "the inverse cotangent, atan(1/x)",
-    (lambda y, x: -1 / (1 + x * x),),
+    (lambda y, x: -atan_slope(x),),
     scalar=lambda x: math.atan(1 / x),
     domain=(POSITIVE,),
     aliases=("arccot",),
@@ -265,7 +325,10 @@ atan2: Op = Op(
     "atan2",
     np.arctan2,
     "the angle of the point (x, y), in radians; y comes first",
-    (lambda z, y, x: _ratio(x, y, x), lambda z, y, x: -_ratio(y, y, x)),
+    (
+        lambda z, y, x: _over(direction(x, y), hypot(x, y)),
+        lambda z, y, x: -_over(direction(y, x), hypot(x, y)),
+    ),
     scalar=math.atan2,
     aliases=("arctan2",),
     edges=(
@@ -275,20 +338,43 @@ atan2: Op = Op(
 )
 
 
-def _ratio(a: Any, y: Any, x: Any) -> Any:
-    """a/(x² + y²), without overflow, and 0 at the origin."""
-    r = hypot(y, x)
-    return where(r == 0, 0, a / r / r)
+def _over(a: Any, r: Any) -> Any:
+    """a/r, and 0 where r is 0."""
+    return where(r == 0, 0, a / r)
 
 
 hypot: Op = Op(
     "hypot",
     np.hypot,
     "sqrt(x² + y²), without overflow",
-    (lambda r, x, y: where(r == 0, 0, x / r), lambda r, x, y: where(r == 0, 0, y / r)),
+    (lambda r, x, y: direction(x, y), lambda r, x, y: direction(y, x)),
     scalar=math.hypot,
     sympy=lambda sp, x, y: sp.sqrt(x**2 + y**2),
     edges=(Edge("kink", "x = y = 0", lambda x, y: (x == 0) & (y == 0), (0, 0), (0, 0), (-1, -1), (1, 1)),),
+)
+
+
+def _direction(x: Any, y: Any) -> Any:
+    r = np.hypot(x, y)
+    return np.where(np.equal(r, 0), 0.0, np.true_divide(x, r))
+
+
+def _scalar_direction(x: float, y: float) -> float:
+    r = math.hypot(x, y)
+    return x / r if r else 0.0
+
+
+direction: Op = Op(
+    "direction",
+    _direction,
+    "x/hypot(x, y), the cosine of the angle of the point (x, y); 0 at the origin",
+    (
+        lambda c, x, y: _over(direction(y, x) ** 2, hypot(x, y)),
+        lambda c, x, y: _over(-c * direction(y, x), hypot(x, y)),
+    ),
+    scalar=_scalar_direction,
+    means=lambda x, y: _over(x, hypot(x, y)),
+    public=False,
 )
 deg2rad: Op = Op(
     "deg2rad",
@@ -313,7 +399,7 @@ rad2deg: Op = Op(
 
 sinh: Op = Op("sinh", np.sinh, "the hyperbolic sine", (lambda y, x: cosh(x),), scalar=math.sinh)
 cosh: Op = Op("cosh", np.cosh, "the hyperbolic cosine", (lambda y, x: sinh(x),), scalar=math.cosh)
-tanh: Op = Op("tanh", np.tanh, "the hyperbolic tangent", (lambda y, x: 1 / cosh(x) / cosh(x),), scalar=math.tanh)
+tanh: Op = Op("tanh", np.tanh, "the hyperbolic tangent", (lambda y, x: sech_squared(x),), scalar=math.tanh)
 sech: Op = Op(
     "sech",
     lambda x: np.true_divide(1, np.cosh(x)),
@@ -334,10 +420,36 @@ coth: Op = Op(
     "coth",
     lambda x: np.true_divide(1, np.tanh(x)),
     "the hyperbolic cotangent, 1/tanh(x)",
-    (lambda y, x: -1 / sinh(x) / sinh(x),),
+    (lambda y, x: -csch_squared(x),),
     scalar=lambda x: 1 / math.tanh(x),
     domain=(POSITIVE,),
     edges=(_pole(0, -math.inf, -math.inf, -math.inf),),
+)
+sech_squared: Op = Op(
+    "sech_squared",
+    lambda x: 2 / (1 + np.cosh(2 * x)),
+    "1/cosh(x)²",
+    (lambda y, x: -2 * y * tanh(x),),
+    scalar=lambda x: 2 / (1 + math.cosh(2 * x)),
+    means=lambda x: 1 / cosh(x) ** 2,
+    public=False,
+)
+
+
+def _csch_squared(x: Any) -> Any:
+    size = -2 * np.abs(x)
+    return 4 * np.exp(size) / np.expm1(size) / np.expm1(size)
+
+
+csch_squared: Op = Op(
+    "csch_squared",
+    _csch_squared,
+    "1/sinh(x)²",
+    (lambda y, x: -2 * y * coth(x),),
+    means=lambda x: 1 / sinh(x) ** 2,
+    domain=(POSITIVE,),
+    edges=(_pole(0, -math.inf, math.inf, -math.inf),),
+    public=False,
 )
 asinh: Op = Op(
     "asinh",
@@ -361,7 +473,7 @@ atanh: Op = Op(
     "atanh",
     np.arctanh,
     "the inverse hyperbolic tangent",
-    (lambda y, x: 1 / ((1 - x) * (1 + x)),),
+    (lambda y, x: atanh_slope(x),),
     scalar=math.atanh,
     domain=(UNIT,),
     aliases=("arctanh",),
@@ -369,10 +481,10 @@ atanh: Op = Op(
 )
 asech: Op = Op(
     "asech",
-    lambda x: np.arccosh(np.true_divide(1, x)),
+    lambda x: np.arcsinh(np.sqrt((1 - x) / x) * np.sqrt((1 + x) / x)),
     "the inverse hyperbolic secant, acosh(1/x)",
-    (lambda y, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    scalar=lambda x: math.acosh(1 / x),
+    (lambda y, x: -asec_slope(x),),
+    scalar=lambda x: math.asinh(math.sqrt((1 - x) / x) * math.sqrt((1 + x) / x)),
     domain=(Interval(0.0, 1.0),),
     aliases=("arcsech",),
     edges=(_pole(0, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
@@ -381,7 +493,7 @@ acsch: Op = Op(
     "acsch",
     lambda x: np.arcsinh(np.true_divide(1, x)),
     "the inverse hyperbolic cosecant, asinh(1/x)",
-    (lambda y, x: -1 / (abs_(x) * hypot(1, x)),),
+    (lambda y, x: -acsch_slope(x),),
     scalar=lambda x: math.asinh(1 / x),
     domain=(POSITIVE,),
     aliases=("arccsch",),
@@ -389,11 +501,71 @@ acsch: Op = Op(
 )
 acoth: Op = Op(
     "acoth",
-    lambda x: np.arctanh(np.true_divide(1, x)),
+    lambda x: np.sign(x) * np.log1p(2 / (np.abs(x) - 1)) / 2,
     "the inverse hyperbolic cotangent, atanh(1/x)",
-    (lambda y, x: -1 / ((abs_(x) - 1) * (abs_(x) + 1)),),
-    scalar=lambda x: math.atanh(1 / x),
+    (lambda y, x: -abs_(atanh_slope(x)),),
+    scalar=lambda x: math.copysign(math.log1p(2 / (abs(x) - 1)) / 2, x),
     domain=(BEYOND_ONE,),
     aliases=("arccoth",),
     edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
+)
+
+# --- derivatives of inverses ------------------------------------------------------------------------------------------
+
+asin_slope: Op = Op(
+    "asin_slope",
+    lambda x: 1 / np.sqrt((1 - x) * (1 + x)),
+    "1/sqrt(1 - x²)",
+    (lambda y, x: x * y * y * y,),
+    scalar=lambda x: 1 / math.sqrt((1 - x) * (1 + x)),
+    means=lambda x: 1 / sqrt((1 - x) * (1 + x)),
+    domain=(UNIT,),
+    edges=(_pole(-1, -math.inf, right=-math.inf), _pole(1, math.inf, left=math.inf)),
+    public=False,
+)
+atan_slope: Op = Op(
+    "atan_slope",
+    lambda x: 1 / (1 + np.square(x)),
+    "1/(1 + x²)",
+    (lambda y, x: -2 * x * y * y,),
+    scalar=lambda x: 1 / (1 + x * x),
+    means=lambda x: 1 / (1 + x**2),
+    public=False,
+)
+atanh_slope: Op = Op(
+    "atanh_slope",
+    lambda x: 1 / ((1 - x) * (1 + x)),
+    "1/(1 - x²)",
+    (lambda y, x: 2 * x * y * y,),
+    scalar=lambda x: 1 / ((1 - x) * (1 + x)),
+    means=lambda x: 1 / ((1 - x) * (1 + x)),
+    domain=(UNIT,),
+    edges=(_pole(-1, -math.inf, -math.inf, -math.inf), _pole(1, math.inf, math.inf, math.inf)),
+    public=False,
+)
+asec_slope: Op = Op(
+    "asec_slope",
+    lambda x: 1 / (np.abs(x) * np.sqrt(np.abs((1 - x) * (1 + x)))),
+    "1/(|x| sqrt|1 - x²|)",
+    (lambda y, x: y * (x * atanh_slope(x) - 1 / x),),
+    scalar=lambda x: 1 / (abs(x) * math.sqrt(abs((1 - x) * (1 + x)))),
+    means=lambda x: 1 / (abs_(x) * sqrt(abs_(1 - x**2))),
+    domain=(BEYOND_ONE,),
+    edges=(
+        _pole(-1, -math.inf, math.inf, -math.inf),
+        _pole(0, -math.inf, math.inf, -math.inf),
+        _pole(1, math.inf, math.inf, -math.inf),
+    ),
+    public=False,
+)
+acsch_slope: Op = Op(
+    "acsch_slope",
+    lambda x: 1 / (np.abs(x) * np.hypot(1, x)),
+    "1/(|x| sqrt(1 + x²))",
+    (lambda y, x: -y * (1 / x + x * atan_slope(x)),),
+    scalar=lambda x: 1 / (abs(x) * math.hypot(1, x)),
+    means=lambda x: 1 / (abs_(x) * sqrt(1 + x**2)),
+    domain=(POSITIVE,),
+    edges=(_pole(0, -math.inf, math.inf, -math.inf),),
+    public=False,
 )

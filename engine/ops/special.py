@@ -13,11 +13,14 @@ import numpy as np
 
 from .arithmetic import where
 from .base import POSITIVE, REAL, Edge, Interval, Op, kink
-from .elementary import exp, log
+from .elementary import cos, exp, log, sech_squared
+from .kernels import by_math, cos_pi, in_doubles, scalar_sin_pi, sin_pi, two_product, two_sum
 
-SQRT_HALF = math.sqrt(0.5)
+SQRT_HALF, SQRT_HALF_REST = math.sqrt(0.5), -4.833646656726457e-17
+HALF_SQRT_PI = math.sqrt(math.pi) / 2
 INV_SQRT_PI = 1 / math.sqrt(math.pi)
 INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
+GELU_ZERO = (-0.7517915246935645, 1.4956759177009883e-17)  # and what the double lacks
 
 
 def _scipy(name: str) -> Callable[..., Any]:
@@ -50,16 +53,28 @@ sigmoid: Op = Op(
     "sigmoid",
     _sigmoid,
     "1/(1 + exp(-x))",
-    (lambda y, x: sigmoid(x) * sigmoid(-x),),
+    (lambda y, x: sech_squared(x / 2) / 4,),
     scalar=_scalar_sigmoid,
     sympy=lambda sp, x: 1 / (1 + sp.exp(-x)),
 )
+
+
+@in_doubles
+def _logit(x: Any) -> Any:
+    middle = np.abs(x - 0.5) < 0.25  # where log(x) and log(1 - x) would cancel
+    return np.where(middle, np.log1p((2 * x - 1) / (1 - x)), np.log(x) - np.log1p(-x))
+
+
+def _scalar_logit(x: float) -> float:
+    return math.log1p((2 * x - 1) / (1 - x)) if 0.25 < x < 0.75 else math.log(x) - math.log1p(-x)
+
+
 logit: Op = Op(
     "logit",
-    lambda x: np.log(x) - np.log1p(-np.asarray(x)),
+    _logit,
     "log(x/(1 - x)), the inverse of sigmoid",
-    (lambda y, x: 1 / (x * (1 - x)),),
-    scalar=lambda x: math.log(x) - math.log1p(-x),
+    (lambda y, x: 1 / x + 1 / (1 - x),),
+    scalar=_scalar_logit,
     sympy=lambda sp, x: sp.log(x / (1 - x)),
     domain=(Interval(0.0, 1.0),),
     edges=(
@@ -79,18 +94,17 @@ silu: Op = Op(
     "silu",
     lambda x: x * _sigmoid(x),
     "x·sigmoid(x), also called swish",
-    (lambda y, x: sigmoid(x) * (1 + x * sigmoid(-x)),),
+    (lambda y, x: sigmoid(x) * where(x < 0, sigmoid(-x) * (1 + x + exp(x)), 1 + x * sigmoid(-x)),),
     scalar=lambda x: x * _scalar_sigmoid(x),
     sympy=lambda sp, x: x / (1 + sp.exp(-x)),
     aliases=("swish",),
 )
 gelu: Op = Op(
     "gelu",
-    lambda x: x * _scipy("ndtr")(x),
+    lambda x: x * _normal_cdf(x),
     "x·Φ(x), Φ the normal distribution (the exact form, by erf)",
-    (lambda y, x: erfc(-x * SQRT_HALF) / 2 + x * INV_SQRT_2PI * gauss(x * SQRT_HALF),),
-    scalar=lambda x: x * (math.erfc(-x * SQRT_HALF) / 2),
-    sympy=lambda sp, x: x * sp.erfc(-x / sp.sqrt(2)) / 2,
+    (lambda y, x: gelu_slope(x),),
+    sympy=lambda sp, x: x * sp.erfc(-x / sp.sqrt(2), evaluate=False) / 2,  # SymPy would make it cancel
 )
 elu: Op = Op(
     "elu",
@@ -103,12 +117,37 @@ elu: Op = Op(
 
 # --- sums and products of logarithms ----------------------------------------------------------------------------------
 
+
+@in_doubles
+def _logaddexp(x: Any, y: Any) -> Any:
+    # exp magnifies the rounding of x - y, |x - y| times: what it lost is put back.
+    larger = np.maximum(x, y)
+    below, lost = two_sum(np.minimum(x, y), -larger)
+    return np.where(np.isfinite(below), larger + np.log1p(np.exp(below) * (1 + lost)), np.logaddexp(x, y))
+
+
+@in_doubles
+def _sigmoid_difference(x: Any, y: Any) -> Any:
+    difference, lost = two_sum(x, -y)
+    near = _sigmoid(difference)
+    return np.where(np.isfinite(difference), near + near * _sigmoid(-difference) * lost, near)
+
+
 logaddexp: Op = Op(
     "logaddexp",
-    np.logaddexp,
+    _logaddexp,
     "log(exp(x) + exp(y)), without overflow",
-    (lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
+    (lambda z, x, y: sigmoid_difference(x, y), lambda z, x, y: sigmoid_difference(y, x)),
     sympy=lambda sp, x, y: sp.log(sp.exp(x) + sp.exp(y)),
+    numpy=(np.logaddexp,),
+)
+sigmoid_difference: Op = Op(
+    "sigmoid_difference",
+    _sigmoid_difference,
+    "sigmoid(x - y), without the rounding of x - y",
+    (lambda s, x, y: s * sigmoid_difference(y, x), lambda s, x, y: -s * sigmoid_difference(y, x)),
+    means=lambda x, y: sigmoid(x - y),
+    public=False,
 )
 
 
@@ -120,7 +159,7 @@ xlogy: Op = Op(
     "xlogy",
     _xlogy,
     "x·log(y), and 0 where x is 0",
-    (lambda z, x, y: where((x == 0) & (y <= 0), 0, log(y)), lambda z, x, y: where(x == 0, 0, x / y)),
+    (lambda z, x, y: where((x == 0) & (y <= 0), 0, log(y)), lambda z, x, y: where((x == 0) & (y == 0), 0, x / y)),
     scalar=lambda x, y: 0.0 if x == 0 and y == y else x * math.log(y),
     sympy=lambda sp, x, y: x * sp.log(y),
     domain=(REAL, POSITIVE),
@@ -132,41 +171,42 @@ xlogy: Op = Op(
 # --- sinc -------------------------------------------------------------------------------------------------------------
 
 
-def _sinc_derivative(x: Any, order: int = 1) -> Any:
-    """The derivative of sinc of the given order: ∫₀¹ (πt)ⁿ cos(πxt + nπ/2) dt.
+@in_doubles
+def _sinc(x: Any) -> Any:
+    return np.where(x == 0, 1.0, sin_pi(x) / (np.pi * np.where(x == 0, 1.0, x)))
 
-    From x·f⁽ⁿ⁾ + n·f⁽ⁿ⁻¹⁾ = (sin(πx)/π)⁽ⁿ⁾ where |x| > n, by Gauss-Legendre quadrature of the integral elsewhere.
-    """
-    x = np.asarray(x, dtype=float)
-    nodes, weights = np.polynomial.legendre.leggauss(24 + 2 * order)
-    t = np.pi * (nodes + 1) / 2
-    near = np.abs(x) <= order + 1
-    inner = np.where(near, x, 0)
-    phase = np.multiply.outer(inner, t)
-    waves = (np.sin if order % 2 else np.cos)(phase) * (-1 if order % 4 in (1, 2) else 1)
-    by_integral = waves @ (weights / 2 * t**order)
-    outer = np.where(near, 1.0, x)
-    value = np.sinc(outer)
+
+@in_doubles
+def _sinc_derivative(x: Any, order: int = 1) -> Any:
+    """The derivative f⁽ⁿ⁾ of sinc, by x·f⁽ⁿ⁾ + n·f⁽ⁿ⁻¹⁾ = (sin(πx)/π)⁽ⁿ⁾; near 0, where that cancels, its series."""
+    near = np.abs(x) <= (order + 1) / 4
+    inner, outer = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    series = np.zeros_like(x)
+    for k in range(order + 14, (order - 1) // 2, -1):
+        series = series * inner**2 + (-1) ** k * np.pi ** (2 * k) / (2 * k + 1) / math.factorial(2 * k - order)
+    value = sin_pi(outer) / (np.pi * outer)
     for n in range(1, order + 1):
-        source = (np.cos if n % 2 else np.sin)(np.pi * outer) * (-1 if n % 4 in (2, 3) else 1) * np.pi ** (n - 1)
-        value = (source - n * value) / outer
-    return np.where(near, by_integral, value)[()]
+        wave = (cos_pi if n % 2 else sin_pi)(outer) * (-1 if n % 4 in (2, 3) else 1) * np.pi ** (n - 1)
+        value = (wave - n * value) / outer
+    return np.where(near, series * inner ** (order % 2), value)
 
 
 sinc: Op = Op(
     "sinc",
-    np.sinc,
+    _sinc,
     "sin(πx)/(πx), and 1 at 0 (the normalised form, as NumPy's and PyTorch's)",
-    (lambda y, x: sinc_derivative(x, order=1),),
-    scalar=lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
+    (lambda y, x: sinc_derivative(x),),
+    scalar=lambda x: scalar_sin_pi(x) / (math.pi * x) if x else 1.0,
     sympy=lambda sp, x: sp.Piecewise((sp.sin(sp.pi * x) / (sp.pi * x), sp.Ne(x, 0)), (1, True)),
+    numpy=(np.sinc,),
 )
 sinc_derivative: Op = Op(
     "sinc_derivative",
     _sinc_derivative,
     "the derivative of sinc of the given order",
-    (lambda y, x, order=1: sinc_derivative(x, order=order + 1),),
+    (lambda y, x, *, order=1: sinc_derivative(x, order=order + 1),),
     sympy=lambda sp, x, order=1: sp.diff(sp.sin(sp.pi * (t := sp.Dummy())) / (sp.pi * t), t, order).subs(t, x),
+    means=lambda x, order=1: (cos(math.pi * x) - sinc(x)) / x,
     signature="x; *, order=1",
     public=False,
 )
@@ -174,39 +214,114 @@ sinc_derivative: Op = Op(
 # --- error functions --------------------------------------------------------------------------------------------------
 
 
-def _gauss(x: Any) -> Any:
-    # x² is rounded, and exp would magnify its error x² times: split x so that the larger square is exact.
-    high = np.round(np.multiply(x, 2.0**16)) / 2.0**16
-    high = np.clip(high, -32, 32)
-    return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
+_erf, _erfc, _erfinv = by_math(math.erf), by_math(math.erfc), _scipy("erfinv")
+
+
+@in_doubles
+def _gauss(x: Any, rate: float = 1) -> Any:
+    # exp magnifies the rounding of x², x² times: what it lost is put back.
+    exponent, lost = two_product(np.clip(x, -40, 40), x)
+    return np.exp(-rate * exponent) * (1 - rate * np.where(np.isfinite(lost), lost, 0.0))
 
 
 gauss: Op = Op(
     "gauss",
     _gauss,
-    "exp(-x²), accurate for large x too",
-    (lambda y, x: -2 * x * y,),
-    sympy=lambda sp, x: sp.exp(-(x**2)),
+    "exp(-rate·x²), accurate for large x too",
+    (lambda y, x, *, rate=1: -2 * rate * x * y,),
+    sympy=lambda sp, x, rate=1: sp.exp(-sp.Rational(rate) * x**2),
+    means=lambda x, rate=1: exp(-(rate * x**2)),
+    signature="x; *, rate=1",
     public=False,
 )
-erf: Op = Op("erf", _scipy("erf"), "the error function", (lambda y, x: 2 * INV_SQRT_PI * gauss(x),), scalar=math.erf)
+erf: Op = Op(
+    "erf",
+    _erf,
+    "the error function",
+    (lambda y, x: 2 * INV_SQRT_PI * gauss(x),),
+    scalar=math.erf,
+)
 erfc: Op = Op(
     "erfc",
-    _scipy("erfc"),
+    _erfc,
     "1 - erf(x), accurate for large x",
     (lambda y, x: -2 * INV_SQRT_PI * gauss(x),),
     scalar=math.erfc,
 )
+
+
+@in_doubles
+def _erfinv_slope(x: Any) -> Any:
+    # exp magnifies the rounding of y², and the error of y = erfinv(x), 2y² times: erf(y) and erfc(y) tell it.
+    size = np.abs(x)
+    y = _erfinv(size)
+    exponent, lost = two_product(y, y)
+    slope = HALF_SQRT_PI * np.exp(exponent)
+    missed = np.where(size < 0.75, size - _erf(y), _erfc(y) - (1 - size)) * slope
+    return np.where(np.isfinite(slope), slope + slope * (lost + 2 * y * missed), slope)
+
+
 erfinv: Op = Op(
     "erfinv",
-    _scipy("erfinv"),
+    _erfinv,
     "the inverse of erf",
-    (lambda y, x: 1 / (2 * INV_SQRT_PI * gauss(y)),),
+    (lambda y, x: erfinv_slope(x),),
     domain=(Interval(-1.0, 1.0),),
     edges=(
         kink(-1, value=math.inf, left=math.nan, right=math.inf, kind="pole"),
         kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
     ),
+)
+erfinv_slope: Op = Op(
+    "erfinv_slope",
+    _erfinv_slope,
+    "the derivative of erfinv, exp(erfinv(x)²)·√π/2",
+    (lambda d, x: 2 * erfinv(x) * d * d,),
+    sympy=lambda sp, x: sp.exp(sp.erfinv(x) ** 2) * sp.sqrt(sp.pi) / 2,
+    means=lambda x: HALF_SQRT_PI * exp(erfinv(x) ** 2),
+    domain=(Interval(-1.0, 1.0),),
+    edges=(
+        kink(-1, value=-math.inf, left=math.nan, right=-math.inf, kind="pole"),
+        kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
+    ),
+    public=False,
+)
+
+# --- the normal distribution, of which gelu is made -------------------------------------------------------------------
+
+
+@in_doubles
+def _normal_cdf(x: Any) -> Any:
+    # erfc magnifies the rounding of x/√2, x² times: its effect is put right.
+    x = np.clip(x, -40, 40)
+    at, lost = two_product(x, -SQRT_HALF)
+    missed = 2 * INV_SQRT_PI * np.exp(-at * at) * (lost - x * SQRT_HALF_REST)
+    return (_erfc(at) - missed) / 2
+
+
+def _normal_density(x: Any) -> Any:
+    return INV_SQRT_2PI * _gauss(x, 0.5)
+
+
+@in_doubles
+def _gelu_slope(x: Any) -> Any:
+    # Around its zero, where Φ(x) + x·φ(x) cancels, the integral of its derivative from there.
+    near = (x > -1.5) & (x < -0.25)
+    step = np.where(near, x - GELU_ZERO[0] - GELU_ZERO[1], 0.0)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    t = GELU_ZERO[0] + np.multiply.outer(step, (nodes + 1) / 2)
+    integral = step * ((2 - t * t) * _normal_density(t) @ (weights / 2))
+    return np.where(near, integral, _normal_cdf(x) + x * _normal_density(x))
+
+
+gelu_slope: Op = Op(
+    "gelu_slope",
+    _gelu_slope,
+    "the derivative of gelu, Φ(x) + x·φ(x)",
+    (lambda y, x: INV_SQRT_2PI * (2 * gauss(x, rate=0.5) - x * (x * gauss(x, rate=0.5))),),
+    sympy=lambda sp, x: sp.erfc(-x / sp.sqrt(2), evaluate=False) / 2 + x * sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
+    means=lambda x: erfc(-x * SQRT_HALF) / 2 + x * INV_SQRT_2PI * exp(-(x**2) / 2),
+    public=False,
 )
 
 # --- the gamma family -------------------------------------------------------------------------------------------------
@@ -224,18 +339,48 @@ def _poles(at_zero: tuple[float, float, float], at_negative: tuple[float, float,
     return (kink(0, value=value, left=left, right=right, kind="pole"), negative)
 
 
+def _log_gamma_from_2(t: Any) -> Any:
+    """log Γ(2 + t) for |t| <= 0.7: (1-γ)t + Σ (ζ(k)-1)(-t)ᵏ/k, Abramowitz and Stegun 6.1.33."""
+    k = np.arange(2, 44)
+    terms = _scipy("zetac")(k.astype(float)) * (-1.0) ** k / k
+    return np.polynomial.polynomial.polyval(t, np.array([0.0, 1 - np.euler_gamma, *terms]))
+
+
+@in_doubles
+def _gamma(x: Any) -> Any:
+    # From Γ(2 + t), |t| <= 1/2, by the recurrence: a product of factors that are exact, with what its rounding lost.
+    within = np.abs(x) < 180
+    whole = np.where(within, np.round(x), 2.0)
+    up, steps = whole >= 2, np.abs(whole - 2)
+    unit = np.where(np.abs(x) > 1, 2.0**-500, 1.0)  # so that nothing overflows on the way
+    product, lost = unit, np.zeros_like(x)
+    for k in range(int(np.max(steps, initial=0))):
+        factor = np.where(k < steps, np.where(up, x - (k + 1), x + k), 1.0)
+        product, rest = two_product(product, factor)
+        lost = lost * factor + rest
+    start = np.exp(_log_gamma_from_2(np.where(within, x - whole, 0.0)))
+    value = np.where(up, start * (product + lost) / unit, start / ((product + lost) / unit))
+    return np.where(within, np.where(_whole(x), math.nan, value), _scipy("gamma")(x))
+
+
+@in_doubles
 def _lgamma(x: Any) -> Any:
-    # SciPy's gammaln is inf for subnormal x, where log |gamma(x)| is -log |x|.
-    tiny = (x != 0) & (np.abs(x) < 1e-300)
-    return np.where(tiny, -np.log(np.abs(x)), np.where(np.isinf(x), math.inf, _scipy("gammaln")(x)))[()]
+    # SciPy's gammaln is inf for subnormal x, and loses its digits at its zeros.
+    size = np.abs(x)
+    tiny = (x != 0) & (size < 1e-300)
+    near_1, near_2, left = (x > 0.5) & (x < 1.3), (x >= 1.3) & (x < 2.5), (x < -2) & (x > -30)
+    found = np.where(np.isinf(x), math.inf, _scipy("gammaln")(x))
+    found = np.where(left, np.log(np.abs(_gamma(np.where(left, x, 1.0)))), found)
+    at_2 = _log_gamma_from_2(np.where(near_2, x - 2, 0.0))
+    at_1 = _log_gamma_from_2(np.where(near_1, x - 1, 0.0)) - np.log(np.where(near_1, x, 1.0))
+    return np.where(tiny, -np.log(size), np.where(near_2, at_2, np.where(near_1, at_1, found)))
 
 
 gamma: Op = Op(
     "gamma",
-    _scipy("gamma"),
+    _gamma,
     "the gamma function, (x - 1)! for whole x",
     (lambda y, x: y * digamma(x),),
-    scalar=math.gamma,
     edges=_poles((-math.inf,) * 3, (math.nan,) * 3),
     domain=(POSITIVE,),
 )
@@ -244,16 +389,29 @@ lgamma: Op = Op(
     _lgamma,
     "log |gamma(x)|",
     (lambda y, x: digamma(x),),
-    scalar=math.lgamma,
     edges=_poles((-math.inf, math.inf, -math.inf), (math.nan, math.inf, -math.inf)),
     sympy="loggamma",
     domain=(POSITIVE,),
 )
+
+
+@in_doubles
+def _digamma(x: Any) -> Any:
+    # By reflection for x < 0, with an exact argument of the cotangent.
+    left = (x < 0) & (x != np.floor(x))
+    mirrored = _scipy("digamma")(np.where(left, 1 - x, x))
+    return np.where(left, mirrored - np.pi * _cot_pi(np.where(left, x, 0.25)), mirrored)
+
+
+def _cot_pi(x: Any) -> Any:
+    return cos_pi(x) / sin_pi(x)
+
+
 digamma: Op = Op(
     "digamma",
-    _scipy("digamma"),
+    _digamma,
     "the derivative of log gamma(x)",
-    (lambda y, x: polygamma(x, order=1),),
+    (lambda y, x: polygamma(x),),
     domain=(POSITIVE,),
     aliases=("psi",),
     edges=_poles((math.inf,) * 3, (math.inf,) * 3),
@@ -265,23 +423,37 @@ def _cot_derivative(x: Any, order: int) -> Any:
     polynomial = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(order):
         polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
-    return np.pi**order * polynomial(np.true_divide(1.0, np.tan(np.pi * (x - np.round(x)))))
+    return np.pi**order * polynomial(_cot_pi(x))
 
 
+def _hurwitz(x: Any, s: int) -> Any:
+    """Σ (x + k)⁻ˢ over k >= 0, for x > 0: the first terms, and the rest by Euler's and Maclaurin's formula."""
+    count = 11 + s
+    far = x + count
+    rest = 1 / far ** (s - 1) / (s - 1) + 1 / far**s / 2
+    rising = float(s)
+    for j, bernoulli in enumerate(_scipy("bernoulli")(20)[2::2], start=1):
+        rest = rest + bernoulli / math.factorial(2 * j) * rising / far ** (s + 2 * j - 1)
+        rising *= (s + 2 * j - 1) * (s + 2 * j)
+    for k in range(count - 1, -1, -1):  # the smallest first
+        rest = rest + (1 / (x + k)) ** s
+    return rest
+
+
+@in_doubles
 def _polygamma(x: Any, order: int = 1) -> Any:
-    # By reflection for x < 0, where SciPy's series takes time that grows with |x|.
-    x = np.asarray(x, dtype=float)
+    # By reflection for x < 0.
     left = (x < 0) & (x != np.floor(x))
-    mirrored = _scipy("polygamma")(order, np.where(left, 1 - x, x))
+    mirrored = -((-1) ** order) * math.factorial(order) * _hurwitz(np.where(left, 1 - x, x), order + 1)
     turned = (-1) ** order * mirrored - np.pi * _cot_derivative(np.where(left, x, 0.25), order)
-    return np.where(left, turned, mirrored)[()]
+    return np.where(left, turned, mirrored)
 
 
 polygamma: Op = Op(
     "polygamma",
     _polygamma,
     "the derivative of digamma of the given order",
-    (lambda y, x, order=1: polygamma(x, order=order + 1),),
+    (lambda y, x, *, order=1: polygamma(x, order=order + 1),),
     sympy=lambda sp, x, order=1: sp.polygamma(order, x),
     edges=_poles((-math.inf, math.inf, -math.inf), (-math.inf, math.inf, -math.inf)),
     domain=(POSITIVE,),
