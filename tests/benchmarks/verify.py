@@ -1,6 +1,7 @@
 """Claims verified: real pairs of an integrand and its antiderivative, against SymPy's `simplify(diff(F, x) - f) == 0`.
 
-With a warm process a claim takes at most 0.25 s (the median), a third of what SymPy's own way takes; more are proved.
+With a warm process a claim takes at most 0.25 s (the median), and more are proved. That takes about the time of SymPy's
+own way, which finds no domain and looks at no points.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def run() -> Iterator[Result]:
     finally:
         verifier.close()
     ours, peers = zip(*pairs, strict=True)
-    times = [statistics.median(seconds for seconds, _ in side) for side in (ours, peers)]
+    times = [sum(seconds for seconds, _ in side) / len(rows) for side in (ours, peers)]
+    median = statistics.median(seconds for seconds, _ in ours)
     open_ = [max(sum(not proved for _, proved in side), 0.5) for side in (ours, peers)]
-    yield Result("verify: a claim", *map(duration, times), times[0] / times[1], 1 / 3)
-    yield Result("verify: a claim against 0.25 s", duration(times[0]), "0.25 s", times[0] / 0.25, 1)
+    yield Result("verify: a claim, the mean", *map(duration, times), times[0] / times[1], 1.5)
+    yield Result("verify: a claim, the median, against 0.25 s", duration(median), "0.25 s", median / 0.25, 1)
     yield Result(f"verify: claims of {len(rows)} not proved", *(f"{n:g}" for n in open_), open_[0] / open_[1], 1)
 
 
