@@ -27,6 +27,7 @@ from .ops.base import quietly
 from .printing import expression_text, program_text
 
 MOST_PIECES = 2000  # of a program's text that says shared expressions again wherever they are used
+SKETCHED: Shape = (2, 2)
 MOST_DERIVATIVES = 4096  # of a Jacobian or Hessian
 
 
@@ -280,6 +281,13 @@ class Derivation:
         return adjoints
 
 
+class _Sketch(Builder):
+    """A graph whose arrays are all of one shape: for the text of a rule, in which shapes do not show."""
+
+    def _shape(self, op: Op, key: Any, args: tuple[int, ...], run: Any) -> Shape:
+        return SKETCHED if any(self.shapes[j] for j in args) else ()
+
+
 def rule_text(op: Op, i: int) -> str | None:
     """The rule for input `i` as text: the partial derivative, or for an operation on arrays the cotangent with `g`.
 
@@ -288,11 +296,11 @@ def rule_text(op: Op, i: int) -> str | None:
     vjp = op.vjp(i)
     if vjp is None:
         return None
-    b = Builder()
-    shape = () if op.elementwise else (2, 2)
+    b = _Sketch()
+    shape = () if op.elementwise else SKETCHED
     xs = [b.term(b.leaf(name, INPUT, (), shape)) for name in ([*op.inputs] if not op.variadic else ["x"])]
     g = 1 if op.elementwise else b.term(b.leaf("g", INPUT, (), shape))
     # The output has no name of its own in the text: it stands as the function of its inputs.
-    y = b.term(b.node(op, tuple(x.place for x in xs), lambda *xs: xs[0]))
+    y = b.term(b.node(op, tuple(x.place for x in xs)))
     result = vjp(g, y, *xs)
     return expression_text(b.graph, result.place) if isinstance(result, GraphTerm) else f"{result:g}"

@@ -10,6 +10,7 @@ second input, so that a rule needs no shapes and runs on graphs whose shapes are
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,23 @@ reshape_like: Op = Op(
     shapes_only=True,
     exact=True,
 )
+
+
+def divisor(n: Any) -> Any:
+    """A number to divide by: Python's floats leave float32 as it is; NumPy's 0 gives nan where Python's raises."""
+    return np.float64(0.0) if type(n) is float and n == 0 else n
+
+
+def _count(x: Any, axis: Any = None) -> Any:
+    found = np.size(x) if axis is None else math.prod(np.shape(x)[a] for a in np.atleast_1d(axis))
+    return float(found) or np.float64(
+        0.0
+    )  # NumPy's 0 gives nan where Python's raises; other floats keep single ones so
+
+
 count: Op = Op(
     "count",
-    lambda x, axis=None: np.float64(
-        np.size(x) if axis is None else np.prod([np.shape(x)[a] for a in np.atleast_1d(axis)])
-    ),
+    _count,
     "the number of elements along the axes",
     vjps=(None,),
     signature="x; *, axis=None",

@@ -15,6 +15,7 @@ from .arithmetic import div
 from .arrays import REDUCTION, expand_like, sum_
 from .base import Op, chain
 from .elementary import exp, log
+from .kernels import in_doubles
 from .reductions import each, reduced_axes
 
 
@@ -32,6 +33,7 @@ def _beyond_top(x: Any, top: Any, shift: Any, axis: Any) -> Any:
     return np.log(ties) + np.log1p(others / ties)
 
 
+@in_doubles
 def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     top, shift = _top(x, axis)
     total = top + np.where(np.isinf(top), 0.0, _beyond_top(x, top, shift, axis))
@@ -44,6 +46,7 @@ def _softmax(x: Any, axis: Any = -1) -> Any:
     return weights / np.sum(weights, axis=axis, keepdims=True)
 
 
+@in_doubles
 def _log_softmax(x: Any, axis: Any = -1) -> Any:
     top, shift = _top(x, axis)
     if np.all(np.isfinite(top)):

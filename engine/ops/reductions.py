@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import ChainruleError
 from .arithmetic import abs_, sign, where
-from .arrays import REDUCTION, column, count, expand_like, reduced_name, reshape_like, row, sum_
+from .arrays import REDUCTION, column, count, divisor, expand_like, reduced_name, reshape_like, row, sum_
 from .base import Edge, Op, chain
+from .kernels import in_doubles
 from .shapes import eye_like, flip
 
 
@@ -57,6 +58,7 @@ def _var(x: Any, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Any
     return np.true_divide(np.sum(squares, axis=axis, keepdims=keepdims), count.forward(x, axis) - ddof)
 
 
+@in_doubles
 def _std(x: Any, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Any:
     length = _norm(_deviations(x, axis), axis=axis, keepdims=keepdims)  # by norm, so that no square overflows
     return length / np.sqrt(count.forward(x, axis) - ddof)
@@ -67,7 +69,7 @@ def _symbolic_var(sp: Any, x: Any, axis: Any = None, keepdims: bool = False, ddo
 
 
 def _var_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    n = count(x, axis=axis) - ddof
+    n = divisor(count(x, axis=axis) - ddof)
     return chain(expand_like(g, x, axis=axis, keepdims=keepdims), 2 / n * _deviations(x, axis))
 
 
@@ -83,7 +85,7 @@ var: Op = Op(
 
 
 def _std_vjp(g: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    n = count(x, axis=axis) - ddof
+    n = divisor(count(x, axis=axis) - ddof)
     g, y = (expand_like(v, x, axis=axis, keepdims=keepdims) for v in (g, y))
     return where(y == 0, 0, chain(g, _deviations(x, axis) / y / n))
 
