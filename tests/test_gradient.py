@@ -127,6 +127,8 @@ def test_higher_orders_are_those_of_tensors(text, point):
     program = cr.parse(text)
     names = program.inputs[:2]
     assume(names)
+    # A plain product makes nan where a zero cotangent meets a pole.
+    assume(all(np.all(np.isfinite(v)) for v in forward(program, point)))
     for kind, expected in (
         ("hessian", hessian(program, point, names)),
         ("pure", pure(program, point, names, 3)),
