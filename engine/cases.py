@@ -30,6 +30,7 @@ from .ops.base import quietly
 from .points import Point
 
 EQUAL = mpmath.mpf(10) ** -34  # the error of a difference with the first of the steps is far below
+ROUNDED = 12  # a number with so many digits was rounded, and is taken to be right up to its last but three
 
 
 # What can be said of both sides at a point: the digits may not suffice, or a side may be undefined there. A point of
@@ -57,6 +58,7 @@ class Case:
         self.claim = claim
         self.graph: Graph = claim.graph
         self.fixed = _values(claim)
+        self.digits = _rounded(claim)
         self.shapes = {i: self._shape(i) for i in self.graph.names.values() if self.graph.nodes[i].is_leaf}
         self._fit()
 
@@ -139,7 +141,7 @@ class Case:
                 derivative = self.derivative(tape, step)
                 claimed = self.fitted(np.asarray(tape.tape[self.claim.answer], dtype=object), derivative.shape)
                 pairs = list(zip(np.ravel(derivative), np.ravel(claimed), strict=True))
-                states = _states(pairs, before)
+                states = _states(pairs, before, EQUAL if self.digits is None else mpmath.mpf(10) ** -self.digits)
                 before = [abs(d - c) for d, c in pairs]
                 extra = extra or tape.spread()
             if "unclear" not in states or "no derivative" in states or "no claim" in states:
@@ -195,7 +197,18 @@ def exactly(value: Any) -> Any:
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
 
-def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None) -> list[str]:
+def _rounded(claim: Claim) -> int | None:
+    """To how many digits a claim can be right whose numbers were rounded; None where none was."""
+    found = [
+        len(str(node.value).partition("e")[0].replace(".", "").strip("0"))
+        for node in claim.graph.nodes[claim.begin : claim.answer]
+        if node.value is not None
+    ]
+    long = [n for n in found if n >= ROUNDED]
+    return min(long) - 4 if long else None
+
+
+def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None, close: Any) -> list[str]:
     """What can be said of each element, given how far the sides were apart with the last steps."""
     states = []
     for k, (d, c) in enumerate(pairs):
@@ -206,7 +219,7 @@ def _states(pairs: list[tuple[Any, Any]], before: list[Any] | None) -> list[str]
             states.append("no claim")
         elif before is None and size == 0:
             states.append("unclear")  # something small may have vanished beside something large
-        elif gap <= EQUAL * size or (before is not None and gap <= before[k] * mpmath.mpf(10) ** -15):
+        elif gap <= close * size or (before is not None and gap <= before[k] * mpmath.mpf(10) ** -15):
             states.append("equal")  # or what is between them vanishes with the step
         elif before is not None and abs(gap - before[k]) <= mpmath.mpf(10) ** -8 * gap:
             states.append("differs")

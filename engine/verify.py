@@ -100,6 +100,8 @@ def judge(case: Case, region: Region) -> Result:
     result.equal = equal
     result.verdict = "agrees where" if absent else "agrees"
     result.where = region.texts()
+    if case.digits is not None:
+        result.hint = f"its numbers are rounded: it is right to {case.digits} digits"
     return result
 
 

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from chainrule.cases import Case
+from chainrule.claims import read_block
+from chainrule.regions import Region
 from chainrule.verification import Verifier
+from chainrule.verify import judge
 
 Verify = Callable[..., dict[str, Any]]
 
@@ -363,3 +367,15 @@ def test_neither_names_nor_order_decide(verify, first, second):
 def test_the_same_question_has_the_same_answer(verify):
     question = ("y = a*x^3*sin(b*x)", "dy/dx = 3*a*x^2*sin(b*x) + a*x^3*cos(b*x)")
     assert verify(*question) == verify(*question)
+
+
+def test_rounded_numbers_are_right_to_their_digits():
+    right, wrong = (judged("y = x*pi^2", f"dy/dx = {n}") for n in ("9.86960440108936", "9.86960440208936"))
+    assert (right.verdict, right.hint) == ("agrees", "its numbers are rounded: it is right to 11 digits")
+    assert wrong.verdict == "differs"
+
+
+def judged(source, text):
+    (claim,) = read_block(source, claims=[text]).claims
+    case = Case(claim)
+    return judge(case, Region(case))
