@@ -201,7 +201,7 @@ def _rounded(claim: Claim) -> int | None:
     """To how many digits a claim can be right whose numbers were rounded; None where none was."""
     found = [
         len(str(node.value).partition("e")[0].replace(".", "").strip("0"))
-        for node in claim.graph.nodes[claim.begin : claim.answer]
+        for node in claim.graph.nodes[claim.begin : claim.answer + 1]
         if node.value is not None
     ]
     long = [n for n in found if n >= ROUNDED]
