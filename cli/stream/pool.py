@@ -73,7 +73,8 @@ class Process:
     """A worker in a process of its own, which is asked by pickles through pipes."""
 
     def __init__(self, settings: Settings) -> None:
-        self.process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # In a session of its own, Ctrl-C does not reach it while it starts; it ends with its standard input.
+        self.process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._send(settings)
 
     def _send(self, given: object) -> None:
