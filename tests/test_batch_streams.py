@@ -354,7 +354,7 @@ def test_cluster_that_loses_a_worker(tmp_path):
             process.kill()
             process.wait()
     assert (first + rest).decode() == alone.out
-    assert said.decode() == alone.err
+    assert said.decode().endswith(alone.err)  # Dask may warn of the lost worker before
     assert process.returncode is not None
 
 
