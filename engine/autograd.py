@@ -7,8 +7,11 @@ first: an operation is younger than its inputs, so by then all its cotangents ha
 
 from __future__ import annotations
 
+import math
+import operator
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +21,24 @@ from .errors import ChainruleError
 from .evaluate import cotangent_of, scalar_cotangent
 from .modes import anomaly, users_line, watch
 from .ops import Op, Traced, shape_text
-from .ops.base import PLAIN, quietly
+from .ops.base import PLAIN, chain, quiet, quietly
 
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-_next_age = count().__next__
+
+class _Clock:
+    """The order of what happens, counted down, so that a heap has the youngest on top."""
+
+    now = count(-1, -1).__next__
+    changed = 0  # when a tensor was modified in place last
+
+    def note_change(self) -> None:
+        """Something is modified in place now: what was recorded before must look whether it saved that."""
+        self.changed = self.now()
+
+
+clock = _Clock()
 Hook = Callable[["Tensor"], "Tensor | None"]
 # The values that an edge belongs to were modified in place: their version, where, and by the function of which name.
 Change = tuple[int, str | None, str | None] | None
@@ -32,20 +47,21 @@ Change = tuple[int, str | None, str | None] | None
 class Function:
     """One operation of the recorded graph: the graph's node on the way back.
 
-    What it saves of an input that a gradient flows to is the value: its edge knows the rest, and what nobody holds any
-    more is gone, which keeps long recordings small. Of other inputs it keeps what was given, Tensors among them.
+    It saves the values of its inputs: edges know the rest, and what nobody holds any more is gone, which keeps long
+    recordings small. Only where a gradient flows to some of its Tensors and not to others it keeps them all.
     """
 
     __slots__ = (
-        "_name", "age", "changed", "edges", "hooks", "made_at", "op", "output", "retain", "saved", "versions",
+        "_name", "changed", "edges", "given", "hooks", "made_at", "op", "output", "rank", "retain", "saved", "versions",
     )  # fmt: skip
 
-    def __init__(self, op: Op, saved: tuple[Any, ...], edges: tuple[Edge, ...], output: Any, name: str | None) -> None:
+    def __init__(self, op: Op, saved: tuple[Any, ...], edges: tuple[Edge, ...], output: Any, name: str) -> None:
         self.op = op
-        self.saved: tuple[Any, ...] | None = saved  # the inputs; None once they were let go
+        self.saved: tuple[Any, ...] | None = saved  # the values of the inputs; None once they were let go
+        self.given: tuple[Any, ...] | None = None  # the inputs themselves, where their values do not do
         self.edges = edges
         self.output = output
-        self.age = _next_age()
+        self.rank = clock.now()
         self.retain: weakref.ref[Tensor] | None = None
         self.hooks: list[Hook] | None = None
         self.changed: Change = None
@@ -56,7 +72,12 @@ class Function:
 
     def name(self) -> str:
         """PyTorch's name of it: MulBackward0."""
-        return self._name or self.op.backward_name()
+        return self._name
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The inputs: values where a gradient flows, else what was given; none once they were let go."""
+        return self.given or self.saved or ()
 
     @property
     def next_functions(self) -> tuple[tuple[Edge, int], ...]:
@@ -67,12 +88,6 @@ class Function:
         """The tensor that keeps the cotangent, if one asked to (`retain_grad`) and still lives."""
         return self.retain() if self.retain is not None else None
 
-    def let_go(self) -> None:
-        """Forget the values that the rules needed; a function that needed none can run again."""
-        if not self.op.saves_nothing:
-            self.saved = None
-            self.output = None
-
     def __repr__(self) -> str:
         return f"<{self.name()} object>"
 
@@ -80,11 +95,11 @@ class Function:
 class AccumulateGrad:
     """The end of an edge at a leaf: what arrives is added to the leaf's `grad`."""
 
-    __slots__ = ("_variable", "age", "changed", "hooks", "post_hooks")
+    __slots__ = ("_variable", "changed", "hooks", "post_hooks", "rank")
 
     def __init__(self, variable: Tensor) -> None:
         self._variable = weakref.ref(variable)
-        self.age = -1  # older than any operation
+        self.rank = clock.now()
         self.changed: Change = None
         self.hooks: list[Hook] | None = None
         self.post_hooks: list[Callable[[Tensor], None]] | None = None
@@ -142,12 +157,8 @@ def reachable(roots: Iterable[Edge]) -> list[Function | AccumulateGrad]:
                 if edge is not None and edge not in seen:
                     seen.add(edge)
                     found.append(edge)
-    found.sort(key=_age, reverse=True)
+    found.sort(key=operator.attrgetter("rank"))
     return found
-
-
-def _age(function: Function | AccumulateGrad) -> int:
-    return function.age
 
 
 def leading_to(order: Sequence[Function | AccumulateGrad], ends: Collection[Edge]) -> set[Function | AccumulateGrad]:
@@ -176,76 +187,112 @@ def run_backward(
     gradient) is added to their `grad`. Without `retain_graph` what the functions saved is let go.
     Raises `ChainruleError` of kind `grad`.
     """
-    arrived: dict[Edge, Any] = {}
-    for function, cotangent in starts:
-        before = arrived.get(function)
-        arrived[function] = cotangent if before is None else before + cotangent
-    order = reachable(edge for edge, _ in starts)
-    needed = None if ends is None else leading_to(order, ends)
-    found: dict[Edge, Any] = {}
-    with quietly():
-        for function in order:
-            g = arrived.pop(function, None)
-            if g is None or (needed is not None and function not in needed):
-                continue
-            if function.hooks is not None:
-                g = _through_hooks(function.hooks, g, wrap, create_graph)
-            if ends is not None and function in ends:
-                found[function] = g
-            if type(function) is Function:
-                if accumulate and function.retain is not None:
-                    _keep(function, g, wrap)
-                _step(function, g, arrived, wrap if create_graph else None)
-                if not retain_graph:
-                    function.let_go()
-            elif accumulate and (ends is None or function in ends):
-                _keep(function, g, wrap)
+    needed = None if ends is None else leading_to(reachable(edge for edge, _ in starts), ends)
+    swept = None
+    if not (create_graph or anomaly.enabled or watch.flows is not None):
+        swept = quiet().run(_sweep, starts, ends, needed, None, create_graph)
+    if swept is None:
+        with quietly():
+            swept = _sweep(starts, ends, needed, wrap, create_graph)
+            assert swept is not None
+    found, visited = swept
+    if accumulate:
+        for edge, g in found.items():
+            if type(edge) is AccumulateGrad or edge.retain is not None:
+                _keep(edge, g, wrap)
+    if not retain_graph:
+        for function in visited:
+            if not function.op.saves_nothing:
+                function.saved = function.given = function.output = None
     return found
 
 
-def _step(function: Function, g: Any, arrived: dict[Edge, Any], wrap: Wrap | None) -> None:
-    """Hand the cotangent of a function on to its inputs."""
-    saved, op, y, edges = function.saved, function.op, function.output, function.edges
-    if saved is None:
+def _sweep(
+    starts: Sequence[tuple[Edge, Any]],
+    ends: Collection[Edge] | None,
+    needed: Collection[Edge] | None,
+    wrap: Wrap | None,
+    create_graph: bool,
+) -> tuple[dict[Any, Any], list[Function]] | None:
+    """The cotangents of leaves, of `ends` and of tensors that retain theirs, and the functions that were visited.
+
+    Without `wrap` it takes it that no product is 0 times something that is not finite, the zero-cotangent rule's case:
+    nan would show in what it found. There, and where a hook wants to be called, it gives None: try again with `wrap`.
+    """
+    arrived: dict[Any, Any] = {}
+    for edge, cotangent in starts:
+        arrived[edge] = arrived[edge] + cotangent if edge in arrived else cotangent
+    waiting = [(edge.rank, edge) for edge in arrived]  # a heap, the youngest on top
+    heapify(waiting)
+    found: dict[Any, Any] = {}
+    visited: list[Function] = []
+    product = operator.mul if wrap is None else chain
+    recording = wrap if create_graph else None
+    while waiting:
+        function = heappop(waiting)[1]
+        g = arrived.pop(function)
+        if needed is not None and function not in needed:
+            continue
+        if function.hooks is not None:
+            if wrap is None:
+                return None
+            g = _through_hooks(function.hooks, g, wrap, create_graph)
+        if type(function) is AccumulateGrad:
+            found[function] = g
+            continue
+        if function.retain is not None or (ends is not None and function in ends):
+            found[function] = g
+        visited.append(function)
+        op, y, xs = function.op, function.output, function.saved
+        if xs is None or recording is not None or function.rank > clock.changed:
+            y, xs = _saved_values(function, recording)
+        plain = type(g) is float and type(y) is float and PLAIN.issuperset(map(type, xs))
+        for n, edge in enumerate(function.edges):
+            if edge is None:
+                continue
+            c = scalar_cotangent(op, n, g, y, xs) if plain else cotangent_of(op, n, g, y, xs, product)
+            if c is None:
+                continue
+            if edge in arrived:
+                arrived[edge] = arrived[edge] + c
+            else:
+                arrived[edge] = c
+                heappush(waiting, (edge.rank, edge))
+            if wrap is not None:
+                _watch(function, n, g, c, arrived[edge])
+    if wrap is None:
+        for g in found.values():
+            if not math.isfinite(np.vdot(g, g)):  # the quickest look at all elements at once
+                return None
+    return found, visited
+
+
+def _saved_values(function: Function, recording: Wrap | None) -> tuple[Any, Any]:
+    """The output and the inputs for a function's rules: values, or Tensors where what the rules do is recorded."""
+    xs = function.saved
+    if xs is None:
         raise ChainruleError(
             "grad",
             "Trying to backward through the graph a second time",
             hint="what it saved was let go; call the first backward with retain_graph=True",
         )
-    values: list[Any] = []
-    suspect = function.changed is not None
-    for v, edge in zip(saved, edges):  # noqa: B905  (they are of one length, and this is the innermost loop)
-        if edge is not None:
-            if edge.changed is not None:
-                suspect = True
-            if wrap is not None:  # the rules run on Tensors, and are recorded
-                v = wrap(v, edge)
-        elif isinstance(v, Traced):
-            if v._storage is not None:  # type: ignore[attr-defined]
-                suspect = True
-            if wrap is None:
-                v = v._data  # type: ignore[attr-defined]
-        values.append(v)
-    cotangent = cotangent_of
-    if wrap is not None:
-        y = wrap(y, function)
-    elif type(g) is float and type(y) is float and PLAIN.issuperset(map(type, values)):
-        cotangent = scalar_cotangent
-    flows = watch.flows
-    for n, edge in enumerate(edges):
-        if edge is None:
-            continue
-        if suspect:
-            _check_versions(function, n, saved)
-        c = cotangent(op, n, g, y, values)
-        if c is None:
-            continue
-        if anomaly.enabled:
-            _check_finite(function, n, c)
-        before = arrived.get(edge)
-        arrived[edge] = total = c if before is None else before + c
-        if flows is not None:
-            flows.append(Flow(function, n, g, c, total))
+    if function.rank > clock.changed:
+        _check_versions(function)
+    if recording is None:
+        return function.output, xs
+    wrapped = [
+        v if edge is None else recording(x, edge)
+        for v, x, edge in zip(function.inputs, xs, function.edges, strict=True)
+    ]
+    return recording(function.output, function), wrapped
+
+
+def _watch(function: Function, n: int, g: Any, c: Any, total: Any) -> None:
+    """Show what goes along an edge to those who asked: `detect_anomaly`, `watch_backward`."""
+    if anomaly.enabled:
+        _check_finite(function, n, c)
+    if watch.flows is not None:
+        watch.flows.append(Flow(function, n, g, c, total))
 
 
 def _keep(function: Function | AccumulateGrad, g: Any, wrap: Wrap) -> None:
@@ -308,15 +355,16 @@ def _change(v: Any, edge: Edge) -> tuple[int, str | None, str | None]:
     return (0, None, None) if storage is None else (storage.version, storage.where, storage.by)
 
 
-def _check_versions(function: Function, n: int, inputs: Sequence[Any]) -> None:
-    """Refuse a rule whose saved values were modified in place after they were saved."""
-    for saved in function.op.saves(n):
+def _check_versions(function: Function) -> None:
+    """Refuse rules whose saved values were modified in place after they were saved."""
+    needed = {saved for n, edge in enumerate(function.edges) if edge is not None for saved in function.op.saves(n)}
+    for saved in sorted(needed, key=str):
         if not isinstance(saved, int):  # the output
             if function.changed is not None:
                 version, where, _ = function.changed
                 _modified(function, function.output, function.name(), version, where, 0)
             continue
-        v, edge = inputs[saved], function.edges[saved]
+        v, edge = function.inputs[saved], function.edges[saved]
         version, where, by = _change(v, edge)
         before = function.versions[saved] if function.versions is not None else 0
         if before is not None and version != before:

@@ -17,7 +17,7 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN, chain, quietly
+from .ops.base import ARITHMETIC, PLAIN, chain, quietly, scaled
 
 SINGLE = np.dtype(np.float32)
 
@@ -321,26 +321,39 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         return float(g * d(np.float64(y), *map(np.float64, xs)))
 
 
-def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any]) -> Any:
-    """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts."""
-    x = xs[n]
-    values = (g, y, *xs)
-    if not PLAIN.isdisjoint(map(type, values)):  # nan and inf are NumPy's to give, in the type of the others
-        types = {v.dtype for v in values if hasattr(v, "dtype")}
-        number = np.float32 if types == {SINGLE} else np.float64
-        g, y, *xs = [number(v) if type(v) in PLAIN else v for v in values]
-    if op.partials is not None and not op.params:
-        d: Any = op.partials[n]
-        if d is None:
-            return None
-        c = chain(g, d if type(d) is int else d(y, *xs))
-    elif (vjp := op.vjp(n)) is not None:
-        try:
+def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Callable[[Any, Any], Any] = chain) -> Any:
+    """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts.
+
+    `product` multiplies the cotangent with a local derivative.
+    """
+    try:
+        if op.partials is not None:
+            d: Any = op.partials[n]
+            if d is None:
+                return None
+            c = scaled(g, d) if type(d) is int else product(g, d(y, *xs))
+        elif (vjp := op.vjp(n)) is not None:
             c = vjp(g, y, *xs)
-        except np.linalg.LinAlgError as error:
+        else:
+            return None
+    except ARITHMETIC as error:
+        if isinstance(error, np.linalg.LinAlgError):
             raise ChainruleError("value", f"{op.name} has no derivative here: {error}") from error
-    else:
-        return None
-    if type(c) is np.ndarray and type(x) is np.ndarray and c.shape == x.shape:
-        return c
+        if PLAIN.isdisjoint(map(type, (g, y, *xs))):
+            raise
+        return cotangent_of(op, n, *_by_numpy(g, y, xs))
+    x = xs[n]
+    try:
+        if c.shape == x.shape:
+            return c
+    except AttributeError:  # one is a plain number
+        pass
     return c if np.shape(c) == np.shape(x) else sum_like(c, x)
+
+
+def _by_numpy(g: Any, y: Any, xs: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+    """Plain numbers as NumPy's, which has nan and inf where Python raises, in the type of the others."""
+    types = {v.dtype for v in (g, y, *xs) if hasattr(v, "dtype")}
+    number = np.float32 if types == {SINGLE} else np.float64
+    g, y, *xs = [number(v) if type(v) in PLAIN else v for v in (g, y, *xs)]
+    return g, y, xs

@@ -15,6 +15,7 @@ import numpy as np
 from .errors import ChainruleError, Span, did_you_mean
 from .misfits import misfit
 from .ops import Op, Traced
+from .ops.sizes import check_broadcast
 
 Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
 
@@ -170,12 +171,15 @@ class Graph:
 
     def apply(self, i: int, xs: Sequence[Any]) -> Any:
         """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
+        op = self.nodes[i].op
         try:
-            return self.typed(self.nodes[i].op(*xs))
+            if op.elementwise and len(xs) > 1:
+                check_broadcast(xs)
+            return self.typed(op(*xs))
         except ChainruleError as error:
             raise error.located(self.source, self.span(i)) from None
         except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
-            raise misfit(self.nodes[i].op, xs, error).located(self.source, self.span(i)) from error
+            raise misfit(op, xs, error).located(self.source, self.span(i)) from error
 
     def typed(self, value: Any) -> Any:
         """A number or an array in the graph's type; anything else as it is."""

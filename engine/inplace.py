@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd import versions_of
+from .autograd import clock, versions_of
 from .errors import ChainruleError
 from .modes import grad_mode, users_line
 from .ops import CALLS, INFIX, Op, shape_text
@@ -76,6 +76,7 @@ class InPlace:
             self._storage = Storage(self)
         storage = self._storage
         storage.version += 1
+        clock.note_change()
         storage.where = users_line()
         storage.by = by
         for producer in storage.producers:
@@ -96,7 +97,7 @@ class InPlace:
         made = op(before, *others, **params)
         function = made.grad_fn
         if function is not None:  # its first input is that copy, which nothing changes
-            function.versions = [None, *versions_of(function.saved[1:], function.edges[1:])]
+            function.versions = [None, *versions_of(function.inputs[1:], function.edges[1:])]
         self.replace_data(made._data, None if function is None else function.name())
         if grad_mode.enabled:
             self._edge = made._edge

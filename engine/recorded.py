@@ -61,7 +61,7 @@ class Recording:
         for function in reversed(reachable([output._edge])):
             if type(function) is not Function:
                 continue
-            args = tuple(map(self._place, function.saved or (), function.edges))
+            args = tuple(map(self._place, function.inputs, function.edges))
             place = self.program.append(function.op, args)
             made = known.get(id(function))
             made = Tensor(function.output, function) if made is None else made

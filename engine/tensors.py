@@ -69,7 +69,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes; () for a scalar."""
-        return () if type(self._data) is float else np.shape(self._data)
+        found: tuple[int, ...] = getattr(self._data, "shape", ())
+        return found
 
     @property
     def ndim(self) -> int:
@@ -202,31 +203,36 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         """Compute `op` and, where a gradient can flow, record it."""
         values: list[Any] = []
         edges: list[Edge] = []
-        changed = False
+        recorded = constant = changed = False
         for x in xs:
             if isinstance(x, Tensor):
                 edge = x._edge
                 values.append(x._data)
                 edges.append(edge)
+                if edge is None:
+                    constant = True
+                else:
+                    recorded = True
                 if x._storage is not None:
                     changed = True
             else:
                 values.append(x)
                 edges.append(None)
         y = op.compute(*values)
-        if not op.flows_to_all:
-            flows = op.flows or (False,)
-            edges = [edge if flows[min(n, len(flows) - 1)] else None for n, edge in enumerate(edges)]
-        if not any(edges) or not grad_mode.enabled:
+        if not recorded or not grad_mode.enabled:
             return Tensor(y)
-        if None in edges:
-            values = [x if edge is None else v for x, v, edge in zip(xs, values, edges, strict=True)]
-        name = op.backward_name(*xs) if callable(op.grad_fn) else None
-        function = Function(op, tuple(values), tuple(edges), y, name)
+        if not op.flows_to_all:
+            edges = [edge if op.vjp(n) else None for n, edge in enumerate(edges)]
+            constant = True
+            if not any(edges):
+                return Tensor(y)
+        function = Function(op, tuple(values), tuple(edges), y, op.fixed_name or op.backward_name(*xs))
+        if constant:
+            function.given = xs
+        if changed:
+            function.versions = versions_of(xs, edges)
         if anomaly.enabled:
             note_origin(function)
-        if changed:
-            function.versions = versions_of(values, edges)
         return Tensor(y, function)
 
     def detach(self) -> Tensor:

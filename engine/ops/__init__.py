@@ -115,9 +115,10 @@ def function(name: str) -> Any:
     """What calling `name` from Python means: its row, or for an overloaded name the row for so many arguments."""
     if name not in _OVERLOADS:
         return CALLS[name]
+    rows = {op.arity: op for op in _OVERLOADS[name]}
 
     def overloaded(*xs: Any, **params: Any) -> Any:
-        op = find(name, len(xs))
+        op = rows.get(len(xs)) or find(name, len(xs))
         assert op is not None
         return op(*xs, **params)
 

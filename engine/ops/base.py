@@ -15,10 +15,10 @@ not finite. `None` for an input, or for all, means that no gradient flows.
 
 from __future__ import annotations
 
+import contextvars
 import dis
 import inspect
 import math
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sizes import SMALL, check_broadcast
 from .traced import Traced, Wrapped
 
 Rule = Callable[..., Any] | int | None
@@ -35,28 +34,10 @@ PLAIN = frozenset({float, int, bool})
 ARITHMETIC = (ValueError, OverflowError, ZeroDivisionError)
 
 
-class _Quiet(threading.local):
-    on = False
-
-
-_quiet = _Quiet()
-
-
-class quietly:  # noqa: N801 (used as a function)
-    """No warnings of NumPy's inside, entered once for many operations (entering costs as much as an operation)."""
-
-    __slots__ = ("_state",)
-
-    def __enter__(self) -> None:
-        self._state = None if _quiet.on else np.errstate(all="ignore")
-        if self._state is not None:
-            self._state.__enter__()
-            _quiet.on = True
-
-    def __exit__(self, *error: object) -> None:
-        if self._state is not None:
-            _quiet.on = False
-            self._state.__exit__(None, None, None)
+# No warnings of NumPy's inside. Entering this costs as much as three operations: it is for many of them.
+quietly = partial(np.errstate, all="ignore")
+with quietly():
+    quiet = contextvars.copy_context().copy  # a context for a single operation, nearly free; none is entered twice
 
 
 class Interval(NamedTuple):
@@ -233,15 +214,27 @@ class Op:
         return {}
 
     def _fixed(self, params: Mapping[str, Any]) -> Op:
-        vjps = None if self.vjps is None else tuple(rule and partial(rule, **params) for rule in self.vjps)
+        def fixed(rules: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+            return rules and tuple(partial(rule, **params) if callable(rule) else rule for rule in rules)
+
         merged = MappingProxyType({**self.params, **params})
-        return replace(self, forward=partial(self.forward, **params), vjps=vjps, scalar=None, params=merged)
+        return replace(
+            self,
+            forward=partial(self.forward, **params),
+            partials=fixed(self.partials),
+            vjps=fixed(self.vjps),
+            scalar=None,
+            params=merged,
+        )
 
     def backward_name(self, *xs: Any) -> str:
         """PyTorch's name of the backward function for these arguments; plain numbers among them are constants."""
-        if callable(self.grad_fn):
-            return self.grad_fn(*xs, **self.params)
-        return self.grad_fn or f"{self.name.capitalize()}Backward0"
+        return self.fixed_name or self.grad_fn(*xs, **self.params)  # type: ignore[misc, operator]
+
+    @cached_property
+    def fixed_name(self) -> str | None:
+        """PyTorch's name of the backward function, if it is the same for all arguments."""
+        return None if callable(self.grad_fn) else self.grad_fn or f"{self.name.capitalize()}Backward0"
 
     def law_name(self, *xs: Any) -> str:
         """What calculus calls its rule for these arguments; plain numbers among them are constants."""
@@ -280,17 +273,13 @@ class Op:
 
     def compute(self, *xs: Any) -> Any:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
-        if self.scalar is not None and PLAIN.issuperset(map(type, xs)):
-            return self._on_numbers(xs)
-        if self.elementwise:
+        if self.scalar is not None:
             for x in xs:
-                if type(x) is np.ndarray and x.size > SMALL:
-                    check_broadcast(xs)
+                if type(x) not in PLAIN:
                     break
-        if _quiet.on:
-            return self.forward(*xs)
-        with np.errstate(all="ignore"):
-            return self.forward(*xs)
+            else:
+                return self._on_numbers(xs)
+        return quiet().run(self.forward, *xs)
 
     def by(self, library: Any, *xs: Any) -> Any:
         """The value on a library's terms or numbers: SymPy itself, or one that has the names of SymPy's functions.
@@ -320,8 +309,7 @@ class Op:
         try:
             return self.scalar(*xs)  # type: ignore[misc]
         except ARITHMETIC:
-            with np.errstate(all="ignore"):
-                return float(self.forward(*map(np.float64, xs)))
+            return float(quiet().run(self.forward, *map(np.float64, xs)))
 
     def static_params(self, values: tuple[Any, ...], *, named: bool = False) -> dict[str, Any]:
         """Static parameters that were given by position, as a mapping; a TypeError when there are too many.
@@ -338,16 +326,12 @@ class Op:
 
     def __call__(self, *xs: Any, **params: Any) -> Any:
         """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
-        if self.scalar is not None and not params and not self.statics:
-            for x in xs:
-                if type(x) not in PLAIN:
-                    break
-            else:  # rules on numbers come here most
-                return self._on_numbers(xs)
+        op = self
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
-        op = self.bind(**params) if params else self
+        if params:
+            op = self.bind(**params)
         for x in xs:
             if isinstance(x, Traced):
                 return x.interpret(op, xs)
@@ -402,7 +386,7 @@ def _vjp_of(rule: Rule) -> Callable[..., Any] | None:
         return None
     if callable(rule):
         return lambda g, y, *xs, **params: chain(g, rule(y, *xs, **params))
-    return lambda g, y, *xs, **params: chain(g, rule)
+    return lambda g, y, *xs, **params: scaled(g, rule)
 
 
 # The product of the chain rule: 0 where g is 0, whatever d is. Its derivative by g stays d, so a gradient that is zero
@@ -420,12 +404,15 @@ chain_product: Op = Op(
 )
 
 
+def scaled(g: Any, d: int) -> Any:
+    """The cotangent `g` through a local derivative that is the same integer everywhere: 1 or -1 cost no product."""
+    if d == 0 and not isinstance(g, Traced):
+        return np.zeros(np.shape(g))[()]
+    return g if d == 1 else -g if d == -1 else g * d
+
+
 def chain(g: Any, d: Any) -> Any:
-    """The cotangent `g` through the local derivative `d`; an integer d of 1 or -1 costs no multiplication."""
-    if type(d) is int:
-        if d == 0 and not isinstance(g, Traced):
-            return np.zeros(np.shape(g))[()]
-        return g if d == 1 else -g if d == -1 else g * d
+    """The cotangent `g` through the local derivative `d`."""
     if isinstance(g, Traced) or isinstance(d, Traced):
         return chain_product(g, d)
     product = g * d

@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import ChainruleError
 
 MAX_ELEMENTS = 10**8  # 800 MB: nothing larger is allocated
-SMALL = 100  # elements: up to four arrays of so few do not stretch to more than may be allocated
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
@@ -33,7 +32,6 @@ def check_broadcast(xs: Sequence[Any]) -> None:
     """Refuse arguments that together stretch to more than may be allocated."""
     most = 1  # no broadcast has more elements than this
     for x in xs:
-        if type(x) is np.ndarray:
-            most *= x.size
+        most *= getattr(x, "size", 1)
     if most > MAX_ELEMENTS:
         check_size(np.broadcast_shapes(*map(np.shape, xs)))
