@@ -46,8 +46,13 @@ def parts(inputs: Sequence[Sequence[int]], signs: Sequence[Hashable], output: in
                 like = chain[start + period * (repeats - 2)]
                 _take(inputs, users, group, middle, Part((), repeats - 3, like))
         _cut(inputs, group, output, limit)
+    return [part if part.like is None or group[part.like] is None else Part(part.nodes) for part in _in_order(group)]
+
+
+def _in_order(group: Sequence[Part | None]) -> list[Part]:
+    """The parts of a graph, and its nodes that are in none, by their last nodes."""
     found = {part.nodes[-1]: part for part in group if part is not None}
-    found |= {i: Part((i,)) for i in range(count) if group[i] is None}
+    found |= {i: Part((i,)) for i, part in enumerate(group) if part is None}
     return [found[i] for i in sorted(found)]
 
 
@@ -104,12 +109,12 @@ def _take(
 
 def _cut(inputs: Sequence[Sequence[int]], group: list[Part | None], output: int, limit: int) -> None:
     """Where too many are left, leave out those furthest from the output; leaves stay where they are few."""
-    left = [i for i in range(len(inputs)) if group[i] is None]
-    leaves = [i for i in left if not inputs[i]]
-    kept = set(leaves) if len(leaves) <= limit // 2 else set()
-    free = [i for i in left if i not in kept and i != output]
-    nodes = tuple(free[: max(0, len(free) + len(kept) - limit)])
-    if len(nodes) > 1:
-        part = Part(nodes)
+    shown = _in_order(group)
+    leaves = {part.nodes for part in shown if len(part.nodes) == 1 and not inputs[part.nodes[0]]}
+    kept = leaves if len(leaves) <= limit // 2 else set()
+    free = [part.nodes for part in shown if part.nodes not in kept and part.nodes != (output,)]
+    cut = free[: max(0, len(shown) - limit)]
+    if len(cut) > 1 or any(len(nodes) > 1 for nodes in cut):
+        nodes = tuple(sorted(i for those in cut for i in those))
         for i in nodes:
-            group[i] = part
+            group[i] = Part(nodes)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pictured import CASES, LONG_SUM, TERMS
 
@@ -203,7 +203,6 @@ def test_a_loop_collapses():
     assert made.rows[several.like].name == "x3"
 
 
-@settings(derandomize=True)
 @given(back=st.lists(st.lists(st.integers(1, 6), max_size=2), min_size=1, max_size=40), data=st.data())
 def test_parts_hold_every_node_once(back, data):
     inputs = [[i - b for b in those if b <= i] for i, those in enumerate(back)]
