@@ -1117,6 +1117,65 @@ def test_training_does_not_gather_memory():
         tracemalloc.stop()
 
 
+# --- the zero-cotangent rule, where nan would show --------------------------------------------------------------------
+
+
+def chosen(x):
+    """sqrt(x) where x > 0, else 0: no gradient flows to the root of a negative number."""
+    root = cr.sqrt(x)
+    return root, cr.sum(cr.where(x > 0, root, 0))
+
+
+def test_zero_cotangent_meets_nan():
+    x = leaf([4.0, -1.0])
+    root, y = chosen(x)
+    root.retain_grad()
+    y.backward()
+    assert x.grad.tolist() == [0.25, 0]
+    assert root.grad.tolist() == [1, 0]
+    assert cr.grad(chosen(x)[1], x)[0].tolist() == [0.25, 0]
+    assert cr.grad(chosen(x)[1], x, create_graph=True)[0].tolist() == [0.25, 0]
+
+
+def test_hooks_and_accumulation_happen_once_where_nan_shows_at_first():
+    x, seen = leaf([4.0, -1.0]), []
+    for _ in range(2):
+        chosen(x)[1].backward()
+    assert x.grad.tolist() == [0.5, 0]
+    _, y = chosen(x)
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
+    y.backward()
+    assert seen == [[0.25, 0], [0.75, 0]]
+    with pytest.raises(cr.ChainruleError, match="second time"):
+        y.backward()
+
+
+def test_gradient_that_is_not_finite_stays_so():
+    x, w = leaf([0.0, 1.0, np.inf]), leaf([1.0, 2.0, 3.0])
+    cr.sum(cr.sqrt(x) * w).backward()
+    assert x.grad.tolist() == [np.inf, 1, 0]
+    assert w.grad.tolist() == [0, 1, np.inf]
+
+
+def test_backward_changes_no_cotangent_that_is_shared():
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 5.0])
+    y = x + w
+    z = y + x  # one cotangent reaches y, and x twice
+    z.backward(g := np.array([1.0, 1.0]))
+    assert (x.grad.tolist(), w.grad.tolist(), g.tolist()) == ([2, 2], [1, 1], [1, 1])
+
+
+@pytest.mark.parametrize("make", [lambda x, one: x * one / x, lambda x, one: one**x, lambda x, one: x % one])
+def test_plain_numbers_where_python_would_raise(make):
+    """Rules on plain numbers go to NumPy where Python has no nan and inf."""
+    x = leaf([0.0, 2.0])
+    expected = leaf([0.0, 2.0])
+    cr.sum(make(x, 0.0)).backward()
+    cr.sum(make(expected, np.zeros(2))).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), expected.grad.numpy())
+
+
 # --- Tensors through a program ----------------------------------------------------------------------------------------
 
 
