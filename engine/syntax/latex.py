@@ -37,6 +37,7 @@ _GREEK = frozenset(
 )
 _ENDS = {"", ";", "\\\\", "\n", "=", ",", ")", "]", "}", "\\}", "\\rparen"}
 _NO_FACTOR = {*_ENDS, *_SIGNS, *_BARS.values(), "+", "-", "^", "_", "'"}
+_DENOMINATOR = re.compile(r"([d∂][^\W\d]\w*?(\^\d+)?)+")
 MOST_NESTED = 100
 
 
@@ -110,18 +111,47 @@ class _Reader:
         return found
 
     def derivative(self) -> str | None:
-        """`\\frac{dy}{dx}`, `\\frac{d^2}{dx^2} (…)`."""
+        """`\\frac{dy}{dx}`, `\\frac{d^2}{dx^2} (…)`, `\\frac{\\partial (…)}{\\partial x}`."""
         if self.token not in _FRACTIONS:
             return None
         self.take()
+        start = self.k
         above, below = self.raw_group(), self.raw_group()
-        if above is None or below is None or not re.fullmatch(r"[d∂](\^\d+)?\w*", above):
+        if above is None or not re.match(r"[d∂]", above) or not re.fullmatch(_DENOMINATOR, below or ""):
             return None
-        if not re.fullmatch(r"([d∂][^\W\d]\w*?(\^\d+)?)+", below):
-            return None
-        if re.fullmatch(r"[d∂](\^\d+)?", above):
+        end = self.k
+        if above in ("d", "∂"):
             return f"{above}/{below}({self.comparison()})"
-        return f"{above}/{below}"
+        self.k = start
+        self.take("{")
+        sign = self.differential_sign()
+        if self.token == "^":
+            self.take()
+            sign += f"^{self.argument()}"
+        inside = "" if self.token == "}" else self.differentiated()
+        if self.token != "}":
+            self.fail(f"{self.token} cannot stand here")
+        self.k = end
+        return f"{sign}{inside}/{below}" + ("" if inside else f"({self.comparison()})")
+
+    def differential_sign(self) -> str:
+        """`d`, `\\partial`, `\\mathrm{d}`."""
+        if self.token in _WORDS:
+            self.take()
+            return self.raw_group() or ""
+        return "∂" if self.take() == "\\partial" else "d"
+
+    def differentiated(self) -> str:
+        """What stands behind the d above the line: a name, or an expression."""
+        start = self.k
+        if self.starts_name():
+            name = self.name()
+            if self.token == "}":
+                return name
+            self.k = start
+        group = self.token in _OPEN
+        inside = self.comparison()
+        return inside if group and re.fullmatch(r"\([^()]*\)", inside) else f"({inside})"
 
     def raw_group(self) -> str | None:
         """A group's tokens as they are, derivative signs as d and ∂; None where no group stands here."""
