@@ -7,18 +7,17 @@ results come in the order of the requests, as objects ready for JSON.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
-import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from .child import Child
 from .errors import ChainruleError
 
 if TYPE_CHECKING:
@@ -32,28 +31,12 @@ Request = dict[str, Any]  # source, claims, items, seed; timeout: the seconds fo
 
 
 class Verifier:
-    """A process that verifies blocks, started when it is needed and started anew after it was killed or died."""
+    """A process that verifies blocks."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self.lines: queue.Queue[bytes] = queue.Queue()
-        self.failure = ""  # why the last process was given up
+        self.child = Child(__spec__.name)
+        self.failure = ""  # why the process was given up last
         self.closed = False
-
-    def start(self) -> None:
-        """Start the process, if none runs."""
-        if self.process is not None:
-            if self.process.poll() is None:
-                return
-            self._stop("the process that verifies ended early")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", __spec__.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self.lines = queue.Queue()
-        threading.Thread(target=_read, args=(self.process.stdout, self.lines), daemon=True).start()
 
     def close(self) -> None:
         """Kill the process for good; what waits for it gets an error."""
@@ -61,14 +44,8 @@ class Verifier:
         self._stop("it was interrupted")
 
     def _stop(self, failure: str) -> None:
-        process, self.process = self.process, None
-        if process is not None:
-            self.failure = failure
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
+        self.failure = failure
+        self.child.stop()
 
     def verify(self, request: Request) -> dict[str, Any]:
         """The results of a block: `{"claims": [...]}`, or `{"error": ...}` where it cannot be read."""
@@ -98,37 +75,21 @@ class Verifier:
         """The answers to a request as they come; the process is given up where one takes too long."""
         if self.closed:
             return
-        self.start()
-        assert self.process is not None
-        assert self.process.stdin is not None
+        self.child.ask(request)
         limit = NUMBERS_LIMIT
-        try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError:
-            self._stop("the process that verifies ended early")
-            return
         while True:
             try:
-                line = self.lines.get(timeout=limit)
-            except queue.Empty:
+                answer = self.child.answer(limit)
+            except TimeoutError:
                 self._stop(f"it took longer than {limit:g} s")
                 return
-            if not line:
+            if answer is None:
                 self._stop("the process that verifies ended early")
                 return
-            answer = json.loads(line)
             if "done" in answer:
                 return
             limit = request["timeout"] if "proving" in answer else NUMBERS_LIMIT
             yield answer
-
-
-def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
-    with contextlib.suppress(ValueError, OSError):
-        for line in stdout:
-            lines.put(line)
-    lines.put(b"")
 
 
 def _unknown(text: str, reason: str) -> dict[str, Any]:
@@ -157,7 +118,7 @@ def verified(requests: Iterable[Request], jobs: int = 1) -> Iterator[dict[str, A
     waiting: deque[Future[dict[str, Any]]] = deque()
     pool = ThreadPoolExecutor(jobs)
     try:
-        every[0].start()
+        every[0].child.start()
         for request in requests:
             waiting.append(pool.submit(work, request))
             while len(waiting) >= 4 * jobs or (waiting and waiting[0].done()):

@@ -7,19 +7,17 @@ formulas, so that what was found before the limit is kept. `symbolic_results` is
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
-import queue
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from .child import Child
 from .errors import ChainruleError
 from .graph import Graph, Value
 from .higher import Derivative
@@ -79,7 +77,7 @@ def symbolic_results(
         "cotangent": None if cotangent is None else np.asarray(cotangent).tolist(),
         "substitutions": {name: np.asarray(value).tolist() for name, value in (substitutions or {}).items()},
     }
-    for line in _ask(json.dumps(request), timeout):
+    for line in _ask(request, timeout):
         if isinstance(line, str):
             answer.reason = line
         elif "reason" in line:
@@ -107,7 +105,7 @@ def rendered(
     """
     request = {"render": texts, "names": names, "form": form, "shape": shape, "labels": labels, "evaluate": evaluate}
     found = []
-    for line in _ask(json.dumps(request), timeout):
+    for line in _ask(request, timeout):
         reason = line if isinstance(line, str) else line.get("reason")
         if reason is not None:
             raise ChainruleError("limit", str(reason), hint="--format text --no-simplify needs no SymPy")
@@ -116,72 +114,36 @@ def rendered(
 
 
 class _Sympy(threading.local):
-    """The process of a thread, started when it is needed, and anew after it was killed: SymPy takes long to import."""
+    """The process of a thread, kept for the next request: SymPy takes long to import."""
 
-    process: subprocess.Popen[bytes] | None = None
-    lines: queue.Queue[bytes]
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """The process that runs."""
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", __spec__.name],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            self.lines = queue.Queue()
-            threading.Thread(target=_read, args=(self.process.stdout, self.lines), daemon=True).start()
-        return self.process
-
-    def stop(self) -> None:
-        """Kill the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            for pipe in (self.process.stdin, self.process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()  # type: ignore[union-attr]
-            self.process = None
+    def __init__(self) -> None:
+        self.child = Child(__spec__.name)
 
 
 _sympy = _Sympy()
-atexit.register(lambda: _sympy.stop())
+atexit.register(lambda: _sympy.child.stop())
 
 
-def _read(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
-    with contextlib.suppress(ValueError, OSError):
-        for line in stdout:
-            lines.put(line)
-    lines.put(b"")
-
-
-def _ask(request: str, timeout: float) -> Iterator[dict[str, Any] | str]:
+def _ask(request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any] | str]:
     """The answers to a request as they come; at the limit the process is killed and the reason is the last one."""
-    process = _sympy.start()
-    assert process.stdin is not None
-    deadline = time.monotonic() + timeout
+    child = _sympy.child
     finished = False
     try:
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(request.encode() + b"\n")
-            process.stdin.flush()
+        child.ask(request)
+        deadline = time.monotonic() + timeout
         while not finished:
-            try:
-                line = _sympy.lines.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                yield f"SymPy took longer than {timeout:g} s"
-                return
-            if not line:
+            answer = child.answer(deadline - time.monotonic())
+            if answer is None:
                 yield "SymPy's process ended early"
                 return
-            answer = json.loads(line)
             finished = "finished" in answer
             if not finished:
                 yield answer
+    except TimeoutError:
+        yield f"SymPy took longer than {timeout:g} s"
     finally:
         if not finished:
-            _sympy.stop()
+            child.stop()
 
 
 # --- the other side ---------------------------------------------------------------------------------------------------

@@ -306,12 +306,12 @@ def test_a_proof_that_takes_too_long_is_stopped_and_the_others_go_on():
 @pytest.mark.parametrize("moment", ["before", "within"])
 def test_a_process_that_dies_takes_nothing_with_it(monkeypatch, moment):
     verifier = Verifier()
-    verifier.start()
+    verifier.child.start()
     if moment == "before":
-        verifier.process.kill()
-        verifier.process.wait()
+        verifier.child.process.kill()
+        verifier.child.process.wait()
     else:
-        written = verifier.process.stdin.write
+        written = verifier.child.process.stdin.write
 
         class Broken:
             def __init__(self, stream):
@@ -320,7 +320,7 @@ def test_a_process_that_dies_takes_nothing_with_it(monkeypatch, moment):
             def write(self, data):
                 done = written(data)
                 self.stream.flush()
-                verifier.process.kill()
+                verifier.child.process.kill()
                 return done
 
             def flush(self):
@@ -329,7 +329,7 @@ def test_a_process_that_dies_takes_nothing_with_it(monkeypatch, moment):
             def close(self):
                 self.stream.close()
 
-        verifier.process.stdin = Broken(verifier.process.stdin)
+        verifier.child.process.stdin = Broken(verifier.child.process.stdin)
     question = {"source": "y = x^2", "claims": ["dy/dx = 2*x"], "timeout": 5}
     try:
         first, second = verifier.verify(question), verifier.verify(question)
