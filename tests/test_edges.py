@@ -56,6 +56,8 @@ POINTS: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
     ("xlogy(x, y)", {"x": 1, "y": 0}, -inf, [-inf, inf]),
     ("logaddexp(x, y)", {"x": -inf, "y": 2}, 2, [0, 1]),
     ("logaddexp(x, y)", {"x": inf, "y": 2}, inf, [1, 0]),
+    ("logaddexp(x, y)", {"x": inf, "y": inf}, inf, [0.5, 0.5]),
+    ("logaddexp(x, y)", {"x": -inf, "y": -inf}, -inf, [0.5, 0.5]),
     ("logsumexp(x)", {"x": [1000, 1]}, 1000, [[1, 0]]),
     ("logsumexp(x)", {"x": [-inf, 0]}, 0, [[0, 1]]),
     ("logsumexp(x)", {"x": [inf, 0]}, inf, [[1, 0]]),
@@ -115,6 +117,14 @@ def test_tensors(expression, values, value, slopes):
     assert output.item() == pytest.approx(value, rel=1e-15, abs=0, nan_ok=True)
     for leaf, slope in zip(leaves.values(), slopes, strict=True):
         np.testing.assert_allclose(leaf.grad.numpy(), slope, rtol=4e-16, atol=0)
+
+
+@pytest.mark.parametrize("base", [2, 3, 5, 7, 10, 1000])
+def test_logarithm_of_a_power_of_its_base_is_exact(base):
+    powers = {n: base**n for n in range(-3, 16) if base**n < 2**53 and (n >= 0 or base == 2)}
+    for n, power in powers.items():
+        assert cr.parse("log(x, b)").value_and_grad({"x": power, "b": base})[0] == n
+    np.testing.assert_array_equal(cr.log(np.array(list(powers.values()), dtype=float), base), list(powers))
 
 
 def test_log_softmax_of_what_is_almost_sure():

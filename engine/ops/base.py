@@ -100,7 +100,8 @@ class Op:
 
     name       as it is called in the language
     forward    the value by NumPy, on numbers and arrays of any shape, never raising on a value (nan or inf instead)
-    scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf
+    scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf. Static parameters it
+               takes if the row is elementwise
     sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments), arrays as object arrays
     means      for a row that people do not call, the same by rows that they do: what its formula says, less accurately
     grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
@@ -214,17 +215,16 @@ class Op:
         return {}
 
     def _fixed(self, params: Mapping[str, Any]) -> Op:
-        def fixed(rules: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-            return rules and tuple(partial(rule, **params) if callable(rule) else rule for rule in rules)
+        def fixed(rule: Any) -> Any:
+            return partial(rule, **params) if callable(rule) else rule
 
-        merged = MappingProxyType({**self.params, **params})
         return replace(
             self,
-            forward=partial(self.forward, **params),
-            partials=fixed(self.partials),
-            vjps=fixed(self.vjps),
-            scalar=None,
-            params=merged,
+            forward=fixed(self.forward),
+            scalar=fixed(self.scalar) if self.elementwise else None,
+            partials=self.partials and tuple(map(fixed, self.partials)),
+            vjps=self.vjps and tuple(map(fixed, self.vjps)),
+            params=MappingProxyType({**self.params, **params}),
         )
 
     def backward_name(self, *xs: Any) -> str:

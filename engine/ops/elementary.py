@@ -14,9 +14,9 @@ import numpy as np
 
 from .arithmetic import POWER, abs_, is_constant, where
 from .base import POSITIVE, REAL, Edge, Interval, Op, chain_product, kink
-from .kernels import in_doubles, two_product
+from .kernels import LN2, in_doubles, on_floats, two_log, two_product
 
-LN2, LN10 = math.log(2), math.log(10)
+LN10 = math.log(10)
 DEGREE = math.pi / 180
 UNIT = Interval(-1.0, 1.0)
 BEYOND_ONE = Interval(1.0, math.inf)
@@ -108,14 +108,22 @@ sqrt: Op = Op(
 )
 
 
-@in_doubles
-def _cbrt(x: Any) -> Any:
-    # One step of Newton's method from libm's root, which is 2 ulp off and more.
-    root = np.cbrt(x)
+def _better_root(root: Any, x: Any) -> Any:
+    """One step of Newton's method from libm's cube root, which is 2 ulp off and more."""
     square, lost = two_product(root, root)
     cube, rest = two_product(square, root)
-    better = root - ((cube - x) + (lost * root + rest)) / (3 * square)
-    return np.where((np.abs(x) > 1e-300) & (np.abs(x) < 1e300), better, root)
+    return root - ((cube - x) + (lost * root + rest)) / (3 * square)
+
+
+@in_doubles
+def _cbrt(x: Any) -> Any:
+    root = np.cbrt(x)
+    return np.where((np.abs(x) > 1e-300) & (np.abs(x) < 1e300), _better_root(root, x), root)
+
+
+def _scalar_cbrt(x: float) -> float:
+    root = math.cbrt(x)
+    return _better_root(root, x) if 1e-300 < abs(x) < 1e300 else root
 
 
 cbrt: Op = Op(
@@ -123,6 +131,7 @@ cbrt: Op = Op(
     _cbrt,
     "the real cube root, of negative numbers too",
     (lambda y, x: 1 / (3 * y * y),),
+    scalar=_scalar_cbrt,
     numpy=(np.cbrt,),
     sympy=lambda sp, x: sp.Piecewise((sp.cbrt(x), x >= 0), (-sp.cbrt(-x), True)),
     domain=(POSITIVE,),
@@ -201,12 +210,25 @@ log1p: Op = Op(
     grad_fn="Log1PBackward0",
     edges=(_pole(-1, math.inf, right=math.inf),),
 )
+
+
+def _log_base(x: Any, b: Any) -> Any:
+    # The quotient of rounded logarithms would be 3 ulp off, and log(1000, 10) below 3.
+    usual = (x > 0) & (b > 0) & (b != 1) & np.isfinite(x) & np.isfinite(b)
+    (p, p_rest), (q, q_rest) = two_log(np.where(usual, x, 2.0)), two_log(np.where(usual, b, 2.0))
+    ratio = p / q
+    product, rest = two_product(ratio, q)
+    better = ratio + ((p - product) - rest + p_rest - ratio * q_rest) / q
+    return np.where(usual, better, np.log(x) / np.log(b))
+
+
+_scalar_log_base = on_floats(_log_base)
 log_base: Op = Op(
     "log_base",
-    lambda x, b: np.log(x) / np.log(b),
+    in_doubles(_log_base),
     "the logarithm of x to base b",
     (lambda y, x, b: 1 / log(b) / x, lambda y, x, b: -y / (b * log(b))),
-    scalar=lambda x, b: math.log(x) / math.log(b),
+    scalar=lambda x, b: math.log2(x) if b == 2 else math.log10(x) if b == 10 else _scalar_log_base(x, b),
     sympy=lambda sp, x, b: sp.log(x) / sp.log(b),
     domain=(POSITIVE, BEYOND_ONE),
     edges=(
@@ -282,31 +304,34 @@ atan: Op = Op(
 )
 
 
-def _leg(x: Any) -> Any:
-    """sqrt(x² - 1), without overflow."""
-    return np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)
+def _acsc(x: Any) -> Any:
+    inverse = np.true_divide(1, x)
+    near = np.arctan2(np.sign(x), np.sqrt((np.abs(x) - 1) * (np.abs(x) + 1)))  # 1/x magnifies its rounding there
+    return np.where(np.abs(inverse) < 0.5, np.arcsin(inverse), near)
 
 
-def _scalar_leg(x: float) -> float:
-    return math.sqrt(abs(x) - 1) * math.sqrt(abs(x) + 1)
+def _scalar_acsc(x: float) -> float:
+    if abs(x) > 2:
+        return math.asin(1 / x)
+    return math.atan2(math.copysign(1, x), math.sqrt((abs(x) - 1) * (abs(x) + 1)))
 
 
 asec: Op = Op(
     "asec",
-    lambda x: np.arctan2(_leg(x), np.sign(x)),
+    lambda x: np.arctan2(np.sqrt((np.abs(x) - 1) * (np.abs(x) + 1)), np.sign(x)),
     "the inverse secant, acos(1/x)",
     (lambda y, x: asec_slope(x),),
-    scalar=lambda x: math.atan2(_scalar_leg(x), math.copysign(1, x)),
+    scalar=lambda x: math.atan2(math.sqrt((abs(x) - 1) * (abs(x) + 1)), math.copysign(1, x)),
     domain=(BEYOND_ONE,),
     aliases=("arcsec",),
     edges=(_pole(-1, math.inf, left=math.inf), _pole(1, math.inf, right=math.inf)),
 )
 acsc: Op = Op(
     "acsc",
-    lambda x: np.arctan2(np.sign(x), _leg(x)),
+    _acsc,
     "the inverse cosecant, asin(1/x)",
     (lambda y, x: -asec_slope(x),),
-    scalar=lambda x: math.atan2(math.copysign(1, x), _scalar_leg(x)),
+    scalar=_scalar_acsc,
     domain=(BEYOND_ONE,),
     aliases=("arccsc",),
     edges=(_pole(-1, -math.inf, left=-math.inf), _pole(1, -math.inf, right=-math.inf)),
@@ -479,12 +504,23 @@ atanh: Op = Op(
     aliases=("arctanh",),
     edges=(_pole(-1, math.inf, right=math.inf), _pole(1, math.inf, left=math.inf)),
 )
+
+
+def _asech(x: Any) -> Any:
+    near = np.arcsinh(np.sqrt((1 - x) * (1 + x)) / x)  # acosh magnifies the rounding of 1/x there
+    return np.where(np.less(x, 0.5), np.arccosh(np.true_divide(1, x)), near)
+
+
+def _scalar_asech(x: float) -> float:
+    return math.acosh(1 / x) if x < 0.5 else math.asinh(math.sqrt((1 - x) * (1 + x)) / x)
+
+
 asech: Op = Op(
     "asech",
-    lambda x: np.arcsinh(np.sqrt((1 - x) / x) * np.sqrt((1 + x) / x)),
+    _asech,
     "the inverse hyperbolic secant, acosh(1/x)",
     (lambda y, x: -asec_slope(x),),
-    scalar=lambda x: math.asinh(math.sqrt((1 - x) / x) * math.sqrt((1 + x) / x)),
+    scalar=_scalar_asech,
     domain=(Interval(0.0, 1.0),),
     aliases=("arcsech",),
     edges=(_pole(0, -math.inf, right=-math.inf), _pole(1, -math.inf, left=-math.inf)),
