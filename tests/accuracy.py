@@ -75,7 +75,8 @@ def derivative(op: Op, by: By) -> Any:
 def function(op: Op, by: By = ()) -> Callable[[Sequence[Any]], Any]:
     """The row or a derivative of it, as a function of exact numbers; None where it is no finite real number."""
     numeric = sp.lambdify(counterpart(op)[1], derivative(op, by), [{"detach": lambda x: x}, "mpmath"])
-    return lambda xs: precise(numeric, tuple(xs))
+    at = cache(lambda *xs: precise(numeric, xs))
+    return lambda xs: at(*xs)
 
 
 def error(op: Op, by: By, xs: Point, got: float, true: Any) -> float:

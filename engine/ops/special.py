@@ -565,9 +565,8 @@ def _bernoullis() -> tuple[float, ...]:
     return tuple(float(b) / math.factorial(2 * j) for j, b in enumerate(_scipy("bernoulli")(20)[2::2], start=1))
 
 
-def _hurwitz(x: Any, s: int) -> Any:
-    """Σ (x + k)⁻ˢ over k >= 0, for x > 0: the first terms, and the rest by Euler's and Maclaurin's formula."""
-    count = 11 + s
+def _hurwitz(x: Any, s: int, count: int) -> Any:
+    """Σ (x + k)⁻ˢ over k >= 0, for x > 0: the first `count` terms, and the rest by Euler's and Maclaurin's formula."""
     far = x + count
     rest = 1 / far ** (s - 1) / (s - 1) + 1 / far**s / 2
     rising = float(s)
@@ -582,7 +581,9 @@ def _hurwitz(x: Any, s: int) -> Any:
 def _polygamma(x: Any, order: int = 1) -> Any:
     # By reflection for x < 0.
     def right(x: Any) -> Any:
-        return -((-1) ** order) * math.factorial(order) * _hurwitz(x, order + 1)
+        far = (x > 20 + order, lambda x: _hurwitz(x, order + 1, 0))
+        near = (True, lambda x: _hurwitz(x, order + 1, 12 + order))
+        return -((-1) ** order) * math.factorial(order) * pieces(x, far, near)
 
     def left(x: Any) -> Any:
         return (-1) ** order * right(1 - x) - np.pi ** (order + 1) * horner(_cot_pi(x), _cot_polynomial(order))

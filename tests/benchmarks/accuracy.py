@@ -1,8 +1,9 @@
 """The worst error of each function's derivative, side by side: `python tests/benchmarks/accuracy.py [NAME …]`.
 
 In ulps, over the same points for chainrule, PyTorch, JAX and HIPS autograd (`pip install chainrule[bench]`; what is not
-installed is left out). Points, truth and error are those of tests/accuracy.py. The table is Markdown, as the README has
-it; inf stands for nan, or for an infinity where the derivative is finite; a dash for a function that a library lacks.
+installed is left out), all in doubles. Points, truth and error are those of tests/accuracy.py; of a function of several
+arguments it is the worst of its derivatives. The table is Markdown, as the README has it; inf stands for nan, or for an
+infinity where the derivative is finite; a dash for a function that a library lacks.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import chainrule
 from chainrule.ops import Op
 
 BAR = 4  # ulp
-Derivative = Callable[[Any], Any]  # of an array, elementwise
+Derivatives = Callable[..., Any]  # of arrays, elementwise: one for each argument
+OTHER_NAMES = {"lgamma": ("gammaln",), "pow": ("power",), "sigmoid": ("expit",)}
 
 
 def measurement() -> Any:
@@ -40,46 +42,47 @@ def measurement() -> Any:
 def named(op: Op, *places: str) -> Any:
     """The function of a library that has a row's name, or None; the one that means the same."""
     for place in places:
-        for name in (op.name, *op.aliases):
+        for name in (op.name, *op.aliases, *OTHER_NAMES.get(op.name, ())):
             found = getattr(importlib.import_module(place), name, None)
             if callable(found):
                 return found
     return None
 
 
-def ours(op: Op) -> Derivative:
-    def derivative(x: Any) -> Any:
-        leaf = chainrule.tensor(x, requires_grad=True)
-        op(leaf).backward(np.ones(len(x)))
-        return leaf.grad.numpy()
+def ours(op: Op) -> Derivatives:
+    def derivatives(*xs: Any) -> Any:
+        leaves = [chainrule.tensor(x, requires_grad=True) for x in xs]
+        op(*leaves).backward(np.ones(len(xs[0])))
+        return [leaf.grad.numpy() for leaf in leaves]
 
-    return derivative
+    return derivatives
 
 
-def pytorch(op: Op) -> Derivative | None:
+def pytorch(op: Op) -> Derivatives | None:
     torch = peer("torch")
     function = named(op, "torch", "torch.special", "torch.nn.functional")
 
-    def derivative(x: Any) -> Any:
-        leaf = torch.tensor(x, dtype=torch.float64, requires_grad=True)
-        function(leaf).sum().backward()
-        return leaf.grad.numpy()
+    def derivatives(*xs: Any) -> Any:
+        leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in xs]
+        function(*leaves).sum().backward()
+        return [leaf.grad.numpy() for leaf in leaves]
 
-    return function and derivative
+    return function and derivatives
 
 
-def jax(op: Op) -> Derivative | None:
+def jax(op: Op) -> Derivatives | None:
     peer("jax").config.update("jax_enable_x64", True)
     function = named(op, "jax.numpy", "jax.scipy.special", "jax.nn")
     if op.name == "gelu":  # the exact form, as everyone else's
         function = lambda x: importlib.import_module("jax.nn").gelu(x, approximate=False)
-    return function and (lambda x: np.asarray(peer("jax").vmap(peer("jax").grad(function))(x)))
+    by_all = tuple(range(op.arity))
+    return function and (lambda *xs: map(np.asarray, peer("jax").vmap(peer("jax").grad(function, by_all))(*xs)))
 
 
-def hips(op: Op) -> Derivative | None:
-    peer("autograd")
+def hips(op: Op) -> Derivatives | None:
+    gradient = peer("autograd").elementwise_grad
     function = named(op, "autograd.numpy", "autograd.scipy.special")
-    return function and importlib.import_module("autograd").elementwise_grad(function)
+    return function and (lambda *xs: [gradient(function, i)(*xs) for i in range(op.arity)])
 
 
 LIBRARIES = {"chainrule": ours, "PyTorch": pytorch, "JAX": jax, "autograd": hips}
@@ -88,24 +91,28 @@ LIBRARIES = {"chainrule": ours, "PyTorch": pytorch, "JAX": jax, "autograd": hips
 def worst(tests: Any, op: Op, drawn: list[tuple[float, ...]], library: Any) -> float | None:
     """A library's largest error in ulps, or None where it lacks the function."""
     try:
-        derivative = library(op)
+        derivatives = library(op)
     except SkippedError:
         return None
-    if derivative is None:
+    if derivatives is None:
         return None
     with np.errstate(all="ignore"):
         try:
-            found = derivative(np.array([x for (x,) in drawn]))
+            found = list(derivatives(*map(np.array, zip(*drawn, strict=True))))
         except (NotImplementedError, TypeError):  # it has the function, and no derivative of it
             return None
-    pairs = zip(drawn, found.tolist(), strict=True)
-    return max(tests.error(op, (0,), xs, got, tests.function(op, (0,))(xs)) for xs, got in pairs)
+    return max(
+        tests.error(op, (i,), xs, got, true)
+        for i, column in enumerate(found)
+        for xs, got in zip(drawn, column.tolist(), strict=True)
+        if tests.regular(op, (i,), xs) and (true := tests.function(op, (i,))(xs)) is not None
+    )
 
 
 def rows(tests: Any) -> Iterator[Op]:
-    """The functions of one argument whose derivative is no constant."""
+    """The functions, and the power, whose derivatives are computed: neither constants nor one of the arguments."""
     for op in tests.rows().values():
-        if op.public and op.arity == 1 and op.partials is not None and callable(op.partials[0]) and not op.level:
+        if op.public and any(map(callable, op.partials or ())) and not op.exact and (not op.level or op.name == "pow"):
             yield op
 
 
@@ -118,9 +125,7 @@ def main(names: list[str]) -> None:
     for op in rows(tests):
         if names and op.name not in names:
             continue
-        drawn = [
-            xs for xs in tests.points(op) if tests.regular(op, (0,), xs) and tests.function(op, (0,))(xs) is not None
-        ]
+        drawn = tests.points(op)
         cells = []
         for name, library in LIBRARIES.items():
             error = worst(tests, op, drawn, library)
@@ -128,6 +133,7 @@ def main(names: list[str]) -> None:
             within[name] += error is not None and error <= BAR
             known[name] += error is not None
         print(f"| {op.name} | {' | '.join(cells)} |", flush=True)
+        tests.function.cache_clear()
     print(f"| within {BAR} ulp | {' | '.join(f'{within[name]} of {known[name]}' for name in LIBRARIES)} |")
 
 
