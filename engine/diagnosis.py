@@ -17,7 +17,7 @@ import numpy as np
 from .digits import STEPS, Stencil, Tape, ancestors, precision, working_digits
 from .ops import Op
 from .ops.arithmetic import add, div, identity, mul, neg, sub
-from .ops.elementary import pow_
+from .ops.powers import pow_
 from .patients import CLOSE, Patient, constant_text, flat, ratio_of, same
 from .printing import expression_text
 

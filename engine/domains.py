@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from .graph import NUMBER, Graph
 from .ops import Op
 from .ops.arithmetic import COMPARISON, abs_, add, and_, div, ge, gt, identity, le, lt, mul, neg, sub
-from .ops.elementary import cbrt, exp, log, pow_, sqrt, square
+from .ops.exponentials import exp, log
+from .ops.powers import cbrt, pow_, sqrt, square
 from .printing import expression_text
 
 

@@ -16,7 +16,7 @@ from .ops import TABLE, Op, Traced
 from .ops.arithmetic import POWER, add, div, mul, neg, sub, where
 from .ops.arrays import count, expand_like, index, reshape_like, sum_like
 from .ops.base import chain_product, quietly
-from .ops.elementary import pow_
+from .ops.powers import pow_
 from .printing import expression_text
 
 LONGEST = 60  # characters of a formula that helps a person

@@ -17,8 +17,8 @@ from .ops import Op
 from .ops.arithmetic import AND, COMPARISON, NOT, OR, add, and_, div, mul, neg, or_, sub, where
 from .ops.arrays import array, index, place_like
 from .ops.base import chain_product
-from .ops.elementary import pow_
 from .ops.linalg import matmul
+from .ops.powers import pow_
 
 if TYPE_CHECKING:
     from .building import Builder

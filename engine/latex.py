@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from .graph import Graph
 from .ops.arithmetic import POSTFIX, POWER, SUM, abs_, div
-from .ops.elementary import sqrt
+from .ops.powers import sqrt
 from .printing import Piece, pieces
 
 CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}

@@ -15,7 +15,7 @@ from .graph import Graph, Node, Value
 from .ops import TABLE
 from .ops.arithmetic import div, where
 from .ops.constants import inf
-from .ops.elementary import pow_
+from .ops.powers import pow_
 from .printing import Element, element_name, expression_text
 
 MOST_WORK = 200_000  # input elements times nodes: beyond it the sides are not looked at

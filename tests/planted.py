@@ -15,7 +15,7 @@ from chainrule import symbolic
 from chainrule.digits import ancestors
 from chainrule.graph import NUMBER, Graph, Node
 from chainrule.ops.arithmetic import add, identity, neg, sub
-from chainrule.ops.elementary import pow_
+from chainrule.ops.powers import pow_
 from chainrule.printing import expression_text
 
 DIGITS = 120

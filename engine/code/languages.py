@@ -18,7 +18,7 @@ from ..ops import CONSTANTS, TABLE, Op
 from ..ops.arithmetic import AND, COMPARISON, CONDITIONAL, NOT, OR, PRODUCT, SUM, identity, neg, where
 from ..ops.arrays import index
 from ..ops.barriers import const, detach
-from ..ops.elementary import pow_
+from ..ops.powers import pow_
 from ..printing import ascii_name
 from ..program import parse
 from .emit import Emitter, Piece

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    activations,
     arithmetic,
     arrays,
     barriers,
@@ -16,13 +17,18 @@ from . import (
     creations,
     decompositions,
     determinants,
-    elementary,
+    error_functions,
+    exponentials,
+    gammas,
+    hyperbolic,
     linalg,
     matrices,
+    powers,
     probabilities,
     reductions,
     shapes,
-    special,
+    slopes,
+    trigonometric,
 )
 from .arithmetic import is_constant
 from .base import Edge, Interval, Op, chain
@@ -49,8 +55,9 @@ __all__ = [
 
 # Each file after those whose rows it uses.
 _FILES = (
-    base, constants, arithmetic, elementary, special, arrays, shapes, reductions, probabilities, linalg, matrices,
-    determinants, decompositions, creations, barriers,
+    base, constants, arithmetic, exponentials, powers, slopes, trigonometric, hyperbolic, activations, error_functions,
+    gammas, arrays, shapes, reductions, probabilities, linalg, matrices, determinants, decompositions, creations,
+    barriers,
 )  # fmt: skip
 TABLE: dict[str, Op] = {}
 FAMILIES: dict[str, str] = {}  # the file of each row

@@ -52,6 +52,8 @@ class Interval(NamedTuple):
 
 REAL = Interval(-math.inf, math.inf)
 POSITIVE = Interval(0.0, math.inf)
+UNIT = Interval(-1.0, 1.0)
+BEYOND_ONE = Interval(1.0, math.inf)
 
 
 class Edge(NamedTuple):
@@ -75,6 +77,11 @@ class Edge(NamedTuple):
 def kink(at: float, *, value: float, left: float, right: float, kind: str = "kink") -> Edge:
     """An edge of a function of one argument at x = `at`."""
     return Edge(kind, f"x = {at:g}", lambda x: x == at, (at,), (value,), (left,), (right,))
+
+
+def pole(at: float, value: float, left: float = math.nan, right: float = math.nan) -> Edge:
+    """A place of a function of one argument where its derivative is infinite."""
+    return kink(at, value=value, left=left, right=right, kind="pole")
 
 
 class Static(NamedTuple):

@@ -120,6 +120,17 @@ def by_math(function: Callable[[float], float]) -> Callable[..., Any]:
     return lambda x: function(x) if isinstance(x, float) else call(x)
 
 
+def by_scipy(name: str) -> Callable[..., Any]:
+    """A function of scipy.special, imported at its first call."""
+
+    def call(*xs: Any) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(*xs)
+
+    return call
+
+
 def sin_pi(x: Any) -> Any:
     """sin(πx), the argument reduced before π rounds it."""
     rest = x - 2 * np.round(x / 2)

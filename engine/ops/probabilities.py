@@ -14,7 +14,7 @@ import numpy as np
 from .arithmetic import div
 from .arrays import REDUCTION, expand_like, sum_
 from .base import Op, chain
-from .elementary import exp, log
+from .exponentials import exp, log
 from .kernels import in_doubles
 from .reductions import each, reduced_axes
 

@@ -16,7 +16,7 @@ from ..graph import INPUT, Graph, Node
 from ..ops import CONSTANTS, INFIX, Op
 from ..ops.arithmetic import COMPARISON, CONDITIONAL, POWER, PRODUCT, SIGN, and_, mul, where
 from ..ops.arrays import array, index
-from ..ops.elementary import pow_
+from ..ops.powers import pow_
 from ..ops.shapes import transpose
 from . import calls, operands, refusals
 from .characters import END, canonical_name, is_name, is_number, is_superscript, split, tokenize

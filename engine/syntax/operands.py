@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ops import CALLS, UNLISTED
 from ..ops.arithmetic import NOT, SIGN, mul, neg, not_
-from ..ops.elementary import cbrt, sqrt
+from ..ops.powers import cbrt, sqrt
 from . import calls, refusals
 from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
 from .pending import ROOT, Marked, Open
