@@ -1,6 +1,7 @@
 """Every elementwise row is as accurate as its figures say, and they are within the bar.
 
-The bar: 4 ulp for first derivatives and 16 ulp for second ones over the whole domain; `accuracy` says what is measured.
+The bar: 2 ulp for values, 4 for first derivatives and 16 for second ones over the whole domain; `accuracy` says what is
+measured. The C library's erfc is 3 ulp off, SciPy's 200: no better values are to be had from it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,8 @@ import pytest
 from accuracy import FIGURES, KINDS, WORST, candidates, measure, points, rows
 
 ROWS = rows()
-BAR = {
-    "value": 6,
-    "first": 4,
-    "second": 16,
-}  # ulp; of the values only that of logaddexp, near its zeros, needs more than 3
+BAR = {"value": 2, "first": 4, "second": 16}  # ulp
+BY_ERFC = {"erfc": BAR | {"value": 3}, "gelu": BAR | {"value": 3}}
 KEPT = json.loads(FIGURES.read_text())
 
 every_row = pytest.mark.parametrize("op", ROWS.values(), ids=ROWS.keys())
@@ -32,7 +30,7 @@ def test_figures_are_within_the_bar():
     assert KEPT.keys() == {name for name, op in ROWS.items() if op.public}
     for name, figures in KEPT.items():
         assert figures.keys() == set(KINDS)
-        assert all(figures[kind] <= BAR[kind] for kind in KINDS), (name, figures)
+        assert all(figures[kind] <= BY_ERFC.get(name, BAR)[kind] for kind in KINDS), (name, figures)
 
 
 @every_row
