@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import subprocess
 import sys
@@ -54,6 +55,15 @@ def test_list_of_functions(request):
         README.write_text(LIST.sub(lambda match: f"{match[1]}\n{listed}\n{match[2]}", now), encoding="utf-8")
         return
     assert made == TEXT
+
+
+def test_accuracy_is_what_the_figures_say():
+    """Of the table that compares libraries, what can be told without them: every row, and our own column."""
+    shown = re.findall(r"^\| (\w+) \| (\d+\.\d) \|", TEXT, re.MULTILINE)
+    figures = json.loads((ROOT / "engine" / "accuracy.json").read_text())
+    assert len(shown) > 60
+    for name, ulps in shown:
+        assert 0 <= figures[name]["first"] - float(ulps) < 1.05, name  # the one rounded up, the other to a digit
 
 
 def test_every_option_is_described():

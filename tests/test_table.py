@@ -132,6 +132,14 @@ def test_scalar_form_is_the_array_form(op):
 
 
 @elementwise
+def test_large_arrays_give_what_small_ones_do(op):
+    """Many rows work on them block by block."""
+    first, *others = columns(points(op, 5))
+    large = op.compute(np.tile(first, (3000, 1)), *others)
+    np.testing.assert_allclose(large, np.tile(op.compute(first, *others), (3000, 1)), rtol=4e-16)
+
+
+@elementwise
 def test_rule_gives_the_same_on_floats_arrays_and_tensors(op):
     drawn = everywhere(op)
     cotangent = np.linspace(-2, 2, len(drawn))

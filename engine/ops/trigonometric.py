@@ -13,7 +13,7 @@ import numpy as np
 
 from .arithmetic import where
 from .base import BEYOND_ONE, POSITIVE, UNIT, Edge, Interval, Op, kink, pole
-from .kernels import cos_pi, horner, in_doubles, on_floats, pieces, scalar_sin_pi, sin_pi
+from .kernels import cos_pi, horner, in_doubles, on_floats, pieces, sin_pi
 from .slopes import asec_slope, asin_slope, atan_slope
 
 DEGREE = math.pi / 180
@@ -222,7 +222,7 @@ sinc: Op = Op(
     _sinc,
     "sin(πx)/(πx), and 1 at 0 (the normalised form, as NumPy's and PyTorch's)",
     (lambda y, x: sinc_derivative(x),),
-    scalar=lambda x: scalar_sin_pi(x) / (math.pi * x) if x else 1.0,
+    scalar=lambda x: sin_pi(x) / (math.pi * x) if x else 1.0,
     sympy=lambda sp, x: sp.Piecewise((sp.sin(sp.pi * x) / (sp.pi * x), sp.Ne(x, 0)), (1, True)),
     numpy=(np.sinc,),
 )
