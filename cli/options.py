@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os.path
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import click
@@ -90,7 +90,11 @@ def read_source(
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`: UTF-8, with or without a byte order mark."""
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
     except OSError as error:
         raise ChainruleError("file", f"{path} cannot be read: {error.strerror}") from error
     try:
@@ -154,7 +158,7 @@ def refuse_unknown(program: Program, name: str) -> None:
 
 
 def _file_value(text: str) -> Value:
-    path, _, column = text.partition(":") if not Path(text).exists() else (text, "", "")
+    path, _, column = text.partition(":") if not os.path.exists(text) else (text, "", "")
     try:
         if path.endswith(".npy"):
             array = np.load(path, allow_pickle=False)

@@ -6,11 +6,11 @@ Each is a context manager and a decorator, and holds for the thread that entered
 from __future__ import annotations
 
 import linecache
+import os.path
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
@@ -125,7 +125,7 @@ def watch_backward() -> Iterator[list[Any]]:
         watch.flows = before
 
 
-_HERE = str(Path(__file__).parent)
+_HERE = os.path.dirname(__file__)
 
 
 def users_line() -> str | None:
@@ -137,4 +137,4 @@ def users_line() -> str | None:
         return None
     name, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(name, line).strip()
-    return f"{Path(name).name}:{line}" + (f": {text}" if text else "")
+    return f"{os.path.basename(name)}:{line}" + (f": {text}" if text else "")

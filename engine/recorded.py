@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import os.path
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,11 +150,11 @@ def _locals_of(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
 
 def load_function(path: str, name: str) -> Callable[..., Any]:
     """The function called `name` of a Python file, which is run. Raises `ChainruleError` of kind `file` or `name`."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    if spec is None or spec.loader is None or not os.path.isfile(path):
         raise ChainruleError("file", f"{path} cannot be read: no such file")
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(Path(path).resolve().parent))
+    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     try:
         with contextlib.redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
@@ -191,8 +191,9 @@ def _in_the_file(error: BaseException, path: str) -> ChainruleError:
     """An error of the person's own code: the last of its lines that was running."""
     if isinstance(error, SyntaxError):
         return ChainruleError("file", f"{path}, line {error.lineno}: {error.msg}")
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename and Path(f.filename) == Path(path)]
-    where = f"{Path(path).name}, line {frames[-1].lineno}: {frames[-1].line}" if frames else path
+    its = os.path.normpath(path)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.normpath(f.filename) == its]
+    where = f"{os.path.basename(path)}, line {frames[-1].lineno}: {frames[-1].line}" if frames else path
     if isinstance(error, ChainruleError):
         return ChainruleError(error.kind, f"{error.message} (in {where})", hint=error.hint)
     return ChainruleError("file", f"{type(error).__name__}: {error} (in {where})")
