@@ -37,14 +37,20 @@ class Node:
     __slots__ = ("args", "constant", "frozen", "name", "op", "span", "value")
 
     def __init__(
-        self, op: Op, args: tuple[int, ...], span: tuple[int, int], constant: bool, value: float | None = None
+        self,
+        op: Op,
+        args: tuple[int, ...],
+        span: tuple[int, int],
+        constant: bool,
+        value: float | None = None,
+        name: str | None = None,
     ) -> None:
         self.op = op
         self.args = args
         self.span = span
         self.constant = constant
         self.value = value
-        self.name: str | None = None
+        self.name = name
         self.frozen = False
 
     @property

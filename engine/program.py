@@ -146,8 +146,10 @@ def parse(text: str, *, names: Iterable[str] = (), seed: int = 0, dtype: Any = N
 
 def computing_type(dtype: Any) -> Any:
     """NumPy's type for a program's numbers; None for float64. Raises `ChainruleError` for any other than float32."""
-    name = dtype if isinstance(dtype, str) or dtype is None else np.dtype(dtype).name
-    if name not in (None, *DTYPES):
+    if dtype is None:
+        return None
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    if name not in DTYPES:
         hint = did_you_mean(name, DTYPES) or f"choose {' or '.join(DTYPES)}"
         raise ChainruleError("value", f"a program cannot compute in {name}", hint=hint)
     return np.float32 if name == "float32" else None

@@ -230,7 +230,7 @@ def new_axis(parser: Expressions) -> bool:
 
 def no_operand(parser: Expressions, word: str) -> bool:
     """A token that starts no operand: part of a slice, or an error."""
-    top = parser.stack[-1] if parser.stack else None
+    top = parser.stack[-1]
     bracket: Any = top
     if getattr(top, "kind", "") == "index":
         if word == ":":

@@ -22,10 +22,12 @@ _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿᵀ"
 _LOWERED = "".join(_SUBSCRIPTS)
 _SPELLED = {"π": "pi", "τ": "tau"}
 
-_NUMBER = r"(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NAME = rf"[^\W\d_{_RAISED}{_LOWERED}][^\W{_RAISED}]*"
 _TOKEN = re.compile(
-    rf"(?:[ \t\r\f\v]|\#[^\n]*)*({_NUMBER}|{_NAME}|[{_RAISED}]+|\*\*|//|<=|>=|==|!=|\.\.\.|\.T\b|.|\n|$)", re.DOTALL
+    rf"[ \t\r\f\v]*(?:\#[^\n]*)?([(),+^-]|{_NAME}|[0-9]+(?:\.(?!\.)[0-9]*)?{_EXPONENT}|\*\*?|//?"  # the many first
+    rf"|\.[0-9]+{_EXPONENT}|[{_RAISED}]+|[<>=!]=|\.\.\.|\.T\b|.|$)",
+    re.DOTALL,
 )
 _SUBSCRIPT_RUN = re.compile(f"_?([{_LOWERED}]+)")
 

@@ -7,23 +7,36 @@ looser one arrives; nothing recurses, so depth and length are limited by memory 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NoReturn
 
 from ..errors import ChainruleError, Span
 from ..graph import INPUT, Graph, Node
-from ..ops import CONSTANTS, INFIX, Op
+from ..ops import CALLS, CONSTANTS, INFIX, UNLISTED, Op
 from ..ops.arithmetic import COMPARISON, CONDITIONAL, POWER, PRODUCT, SIGN, and_, mul, where
 from ..ops.arrays import array, index
 from ..ops.powers import pow_
 from ..ops.shapes import transpose
 from . import calls, operands, refusals
-from .characters import END, canonical_name, is_name, is_number, is_superscript, split, tokenize
-from .pending import ROOT, Marked, Open, Waiting
+from .characters import END, GRAMMAR_WORDS, canonical_name, is_name, is_number, is_superscript, split, tokenize
+from .pending import ROOT, Bottom, Group, Open, Waiting
 
-# What may follow an operand as an infix operator.
 OPERATORS = {**INFIX, "**": pow_, "≤": INFIX["<="], "≥": INFIX[">="], "≠": INFIX["!="]}
+# What may follow an operand: an operator's row, None for what is more than an operator, and the lowest level of the
+# operators before it that are applied first. Those of one level gather to the left, but for powers and comparisons.
+FOLLOWING: dict[str, tuple[Op | None, int]] = {
+    **dict.fromkeys((")", "]", ",", END, ";", "|", "=", ":"), (None, CONDITIONAL)),
+    **dict.fromkeys(("if", "else"), (None, CONDITIONAL + 1)),
+    **{word: (op, op.level) for word, op in OPERATORS.items()},
+    **{word: (None, COMPARISON + 1) for word, op in OPERATORS.items() if op.level == COMPARISON},
+    **{word: (op, POWER + 1) for word, op in OPERATORS.items() if op.level == POWER},
+}
+# Words that may stand for more than an input of their name.
+MEANINGS = frozenset({*CALLS, *UNLISTED, *CONSTANTS, *GRAMMAR_WORDS, "None"})
+POWERS = frozenset({"^", "**"})
+BOTTOM = Bottom()
 
 
 class Expressions:
@@ -34,6 +47,7 @@ class Expressions:
 
     def __init__(self, graph: Graph, text: str, names: Iterable[str] = ()) -> None:
         self.graph = graph
+        self.nodes = graph.nodes
         self.text = text
         self.words = split(text)
         self.k = 0  # the next token
@@ -41,11 +55,10 @@ class Expressions:
         self.forced = set(names)
         self.assigned: set[str] | None = None
         self.called: dict[str, int] = {}  # functions' names, and the token of their first call
-        self.first_use: dict[str, int] = {}  # inputs' names, and the token of their first use
         self.draws = 0  # random arrays drawn so far
         self.operands: list[int] = []
         self.begins: list[int] = []  # the token with which each operand starts, brackets included
-        self.stack: list[Any] = []  # operators that wait and brackets that are open
+        self.stack: list[Any] = [BOTTOM]  # operators that wait and brackets that are open
         self.brackets = 0
 
     @cached_property
@@ -57,105 +70,97 @@ class Expressions:
 
     def expression(self) -> int:
         """Parse one expression from the current token on and return its node; stops before what cannot belong to it."""
-        words, known = self.words, self.known
+        words, known, names, nodes = self.words, self.known, self.graph.names, self.nodes
         found, begins, stack = self.operands, self.begins, self.stack
         k = self.k
         while True:
             word = words[k]  # an operand is wanted
-            node = known.get(word)
-            if word == "(":
-                stack.append(Open("group", k, len(found), k))
+            if word in known:
+                found.append(known[word])
+                begins.append(k)
+                k += 1
+            elif word.isidentifier() and word not in MEANINGS and words[k + 1] != "=" and word.isascii():
+                node = known[word] = names[word] = len(nodes)
+                nodes.append(Node(INPUT, (), (k, k + 1), False, None, word))
+                found.append(node)
+                begins.append(k)
+                k += 1
+            elif word == "(":
+                stack.append(Group(k, len(found)))
                 self.brackets += 1
                 k += 1
                 continue
-            if node is None:
+            else:
                 self.k = k
                 wanted = operands.read(self, word)
                 k = self.k
                 if wanted:
                     continue
-            else:
-                found.append(node)
-                begins.append(k)
-                k += 1
             while True:  # an operand was read
-                self.k = k
                 word = words[k]
-                op = OPERATORS.get(word)
-                if op is not None:
-                    level = op.level
-                    if level == POWER and stack and stack[-1].level == ROOT:
-                        refusals.root_reach(self, k)
-                    while stack:
-                        above = stack[-1].level
-                        if above < level or (above == level and (level in (COMPARISON, POWER))):
-                            break
-                        self.reduce()
-                    if level == COMPARISON and stack and stack[-1].level == COMPARISON:
-                        self.chain(op, k)
-                    else:
-                        stack.append(Waiting(level, op, k))
-                    k += 1
-                    break
-                if word == ")":
-                    self.close(word)
-                    k += 1
-                    continue
-                if word == "\n" and self.brackets:
-                    k += 1
-                    continue
-                follows = self.follow(word)
-                if follows is None:
+                if word in FOLLOWING:
+                    op, least = FOLLOWING[word]
+                    while (waiting := stack[-1]).level >= least:
+                        del stack[-1]
+                        if type(waiting) is not Op:
+                            self.k = k
+                            self.apply(waiting)
+                            continue
+                        del begins[-1]
+                        right = found.pop()
+                        left = found[-1]
+                        found[-1] = len(nodes)
+                        constant = nodes[left].constant and nodes[right].constant
+                        nodes.append(Node(waiting, (left, right), (begins[-1], k), constant))
+                    if op is not None:
+                        stack.append(op)
+                        k += 1
+                        break
+                    if word == ")" and type(waiting) is Group and waiting.depth + 1 == len(found):
+                        del stack[-1]
+                        self.brackets -= 1
+                        begins[-1] = waiting.at
+                        k += 1
+                        continue
+                self.k = k
+                wanted = self.follow(word)
+                if wanted is None:
                     return self.finish()
                 k = self.k
-                if follows:
+                if wanted:
                     break
 
-    def chain(self, op: Op, k: int) -> None:
-        """Read the second sign of a < b < c, which is a < b and b < c with one b."""
-        middle, begin = self.operands[-1], self.begins[-1]
-        self.reduce()
-        waiting = Marked(COMPARISON, op, k)
-        waiting.chained = self.operands[-1]
-        self.operands[-1], self.begins[-1] = middle, begin
-        self.stack.append(waiting)
+    def finish(self) -> int:
+        """Apply all that still waits and return the expression's node."""
+        while self.stack[-1].level >= CONDITIONAL:
+            self.apply(self.stack.pop())
+        self.begins.pop()
+        return self.operands.pop()
 
-    def reduce(self) -> None:
-        """Apply the operator on top of the stack to its operands."""
-        waiting = self.stack.pop()
-        operands, begins, graph = self.operands, self.begins, self.graph
-        end = self.k
-        if type(waiting) is Waiting:
-            del begins[-1]
-            right, nodes = operands.pop(), graph.nodes
-            left = operands[-1]
-            operands[-1] = len(nodes)
-            constant = nodes[left].constant and nodes[right].constant
-            nodes.append(Node(waiting.op, (left, right), (begins[-1], end), constant))
-            return
-        if waiting.op is None:  # unary plus, or an open bracket or conditional that never ended
-            if waiting.level == SIGN:
-                operands.append(operands.pop())
-                return
-            refusals.unfinished(self, waiting)
-        right = operands.pop()
+    def apply(self, waiting: Op | Waiting) -> None:
+        """Apply to its operands what waited for them."""
+        graph, end = self.graph, self.k
+        if isinstance(waiting, Op):
+            waiting = Waiting(waiting.level, waiting, end)
+        op = waiting.op
+        if op is None:
+            if waiting.word == "if":
+                refusals.unfinished(self, waiting)
+            return  # unary plus
+        if waiting.level == ROOT and self.words[end] in POWERS:
+            refusals.root_reach(self, waiting, end)
+        args, begin = tuple(self.operands[-op.arity :]), self.begins[-op.arity]
+        del self.operands[-op.arity :], self.begins[-op.arity :]
         if waiting.prefix:
-            begins[-1] = waiting.at
-            operands.append(graph.append(waiting.op, (right,), (begins[-1], end)))
-            return
-        begins.pop()
-        left = operands.pop()
-        if waiting.op is where:
-            begins.pop()
-            args: tuple[int, ...] = (left, operands.pop(), right)
-        else:
-            args = (left, right)
-        start = begins[-1]
-        node = graph.append(waiting.op, args, (start, end))
+            begin = waiting.at
+        if op is where:
+            args = (args[1], args[0], args[2])
+        node = graph.append(op, args, (begin, end))
         if waiting.chained is not None:
-            start = graph.nodes[waiting.chained].span[0]
-            node = graph.append(and_, (waiting.chained, node), (start, end))
-        operands.append(node)
+            begin = graph.nodes[waiting.chained].span[0]
+            node = graph.append(and_, (waiting.chained, node), (begin, end))
+        self.operands.append(node)
+        self.begins.append(begin)
 
     @property
     def end(self) -> int:
@@ -163,56 +168,50 @@ class Expressions:
         k = self.k - 1
         return self.starts[k] + len(self.words[k])
 
-    def finish(self) -> int:
-        """Apply all that waits and return the expression's node."""
-        while self.stack:
-            self.reduce()
-        self.begins.pop()
-        return self.operands.pop()
-
     # --- names and operands -------------------------------------------------------------------------------------------
 
     def push(self, node: int, k: int) -> None:
         """Make `node` an operand whose text starts at token `k`, the current one."""
         self.operands.append(node)
         self.begins.append(k)
-        self.k += 1
+        self.k = k + 1
 
     def named(self, word: str, k: int) -> int:
         """The node of a name that is seen for the first time: another spelling, a constant, or a new input."""
-        name = word if word.isascii() else canonical_name(word)
+        name, nodes = canonical_name(word), self.nodes
         node = self.known.get(name)
         if node is None:
-            span = (k, k + 1)
+            node = self.known[name] = len(nodes)
             if name in CONSTANTS and not self.is_input(name):
-                node = self.graph.append(CONSTANTS[name], (), span)
+                nodes.append(Node(CONSTANTS[name], (), (k, k + 1), True))
             else:
-                graph = self.graph
-                made = Node(INPUT, (), span, False)
-                made.name = name
-                node = graph.names[name] = len(graph.nodes)
-                graph.nodes.append(made)
-                self.first_use[name] = k
-            self.known[name] = node
-        if name is not word:
-            self.known[word] = node
+                nodes.append(Node(INPUT, (), (k, k + 1), False, None, name))
+                self.graph.names[name] = node
+        self.known[word] = node
         return node
 
     def is_input(self, name: str) -> bool:
         """Whether the name of a constant is an input here: named from outside, or assigned in the text."""
         if self.assigned is None:
-            self.assigned = {canonical_name(a) for a, b in zip(self.words, self.words[1:], strict=False) if b == "="}
+            pairs = itertools.pairwise(self.words) if "=" in self.words else ()
+            self.assigned = {canonical_name(a) for a, b in pairs if b == "="}
         return name in self.forced or name in self.assigned
 
     # --- after an operand ---------------------------------------------------------------------------------------------
 
     def follow(self, word: str) -> bool | None:
-        """Read a token after an operand that is no infix operator; whether an operand is wanted, None at the end."""
+        """Read a token after an operand that is no operator; whether an operand is wanted, None at the end."""
         k = self.k
         if word == ")" or word == "]":
             return self.close(word)
         if word == END and not self.brackets:
             return None
+        if word in OPERATORS:
+            self.compare(OPERATORS[word], k)
+            return True
+        if word == "\n" and self.brackets:
+            self.k += 1
+            return False
         if word == ",":
             return self.comma(k)
         if word == "[" and not is_number(self.words[k - 1]):
@@ -222,16 +221,15 @@ class Expressions:
             self.superscript(word, k)
             return False
         if word == ".T":
-            self.postfix(transpose, k)
+            self.transposed(k)
             return False
         if word == "if":
-            self.unwind(CONDITIONAL)
-            self.stack.append(Marked(CONDITIONAL, None, k, word="if"))
+            self.stack.append(Waiting(CONDITIONAL, None, k, word="if"))
             self.k += 1
             return True
         if word == "else":
             return self.otherwise(k)
-        if word == ":" and self.stack:
+        if word == ":" and self.brackets:
             return calls.slice_colon(self)
         if word == "(" or is_name(word) or word in ("√", "∛"):
             self.juxtapose(word, k)
@@ -240,53 +238,62 @@ class Expressions:
             return None
         refusals.after_operand(self, word, k)
 
-    def unwind(self, level: int) -> None:
-        """Apply what binds tighter than `level`."""
-        while self.stack and self.stack[-1].level > level:
-            self.reduce()
+    def compare(self, op: Op, k: int) -> None:
+        """Read the sign of a comparison. A second one makes a chain: a < b < c is a < b and b < c, with one b."""
+        waiting = Waiting(COMPARISON, op, k)
+        if self.stack[-1].level == COMPARISON:
+            middle, begin = self.operands[-1], self.begins[-1]
+            self.apply(self.stack.pop())
+            waiting.chained = self.operands[-1]
+            self.operands[-1], self.begins[-1] = middle, begin
+        self.stack.append(waiting)
+        self.k += 1
 
     def otherwise(self, k: int) -> bool:
         """Read `else`: the condition is complete, and the other value comes."""
-        while self.stack and self.stack[-1].level >= CONDITIONAL and self.stack[-1].word != "if":
-            self.reduce()
-        if not self.stack or self.stack[-1].level == 0:
+        while (waiting := self.stack[-1]).level == CONDITIONAL and waiting.word == "else":
+            self.apply(self.stack.pop())
+        if waiting.level < CONDITIONAL:
             self.fail("syntax", "'else' without 'if'", k, hint="write a if c else b")
-        self.stack[-1] = Marked(CONDITIONAL, where, k, word="else")
+        self.stack[-1] = Waiting(CONDITIONAL, where, k, word="else")
         self.k += 1
         return True
 
     def superscript(self, word: str, k: int) -> None:
         """Read a raised exponent after an operand."""
-        if self.stack and self.stack[-1].level == ROOT:
-            refusals.root_reach(self, k)
+        if self.stack[-1].level == ROOT:
+            refusals.root_reach(self, self.stack[-1], k)
         if word == "ᵀ":
-            self.postfix(transpose, k)
+            self.transposed(k)
             return
         exponent = operands.exponent(self, word, k)
         self.k += 1
         begin = self.begins[-1]
         self.operands[-1] = self.graph.append(pow_, (self.operands[-1], exponent), (begin, self.k))
 
-    def postfix(self, op: Op, k: int) -> None:
-        """Apply a postfix operator to the operand just read."""
+    def transposed(self, k: int) -> None:
+        """Read the sign of a transpose after an operand."""
         self.k += 1
-        self.operands[-1] = self.graph.append(op, (self.operands[-1],), (self.begins[-1], self.k))
+        self.operands[-1] = self.graph.append(transpose, (self.operands[-1],), (self.begins[-1], self.k))
 
     def juxtapose(self, word: str, k: int) -> None:
         """A product without a sign, 2x or (x+1)(x-1): read as `*` unless it could be read otherwise."""
         before = self.words[k - 1]
         if not (is_number(before) or before == ")" or is_superscript(before)):
             refusals.no_product(self, word, k)
-        if self.stack and self.stack[-1].level == ROOT:
-            refusals.root_reach(self, k)
+        if self.stack[-1].level == ROOT:
+            refusals.root_reach(self, self.stack[-1], k)
+        start = self.begins[-1]  # of the factor before, its signs included
         for waiting in reversed(self.stack):
-            if waiting.level == SIGN and waiting.prefix:
+            if waiting.level == SIGN:
+                start = waiting.at
                 continue
-            if waiting.level == POWER or (waiting.level == PRODUCT and waiting.op is not mul):
-                refusals.unclear_product(self, waiting, k)
+            if waiting.level == POWER or (waiting.level == PRODUCT and waiting is not mul):
+                refusals.unclear_product(self, start - 1, k)
             break
-        self.unwind(PRODUCT - 1)
-        self.stack.append(Waiting(PRODUCT, mul, k))
+        while self.stack[-1].level >= PRODUCT:
+            self.apply(self.stack.pop())
+        self.stack.append(mul)
 
     # --- brackets -----------------------------------------------------------------------------------------------------
 
@@ -296,14 +303,11 @@ class Expressions:
         self.brackets += 1
         self.k += 1
 
-    def innermost(self, k: int) -> Open:
-        """Apply what waits inside the innermost bracket and return that bracket."""
-        stack = self.stack
-        while stack and stack[-1].level:
-            self.reduce()
-        if not stack:
+    def innermost(self, k: int) -> Any:
+        """The innermost bracket."""
+        bracket = self.stack[-1]
+        if bracket is BOTTOM:
             refusals.extra_bracket(self, k)
-        bracket: Open = stack[-1]
         return bracket
 
     def comma(self, k: int) -> bool | None:
@@ -311,9 +315,10 @@ class Expressions:
         if self.brackets == 0:
             return None
         bracket = self.innermost(k)
-        if bracket.kind == "group" and not (len(self.stack) > 1 and getattr(self.stack[-2], "kind", "") == "call"):
+        if bracket.kind != "group":
+            calls.end_item(self, bracket)
+        elif getattr(self.stack[-2], "kind", "") != "call":
             self.fail("syntax", "a comma inside plain brackets", k, hint="a list is written [1, 2]")
-        calls.end_item(self, bracket)
         self.k += 1
         if self.words[self.k] == "]" and bracket.kind == "list":
             return self.close("]")
@@ -321,36 +326,32 @@ class Expressions:
 
     def close(self, word: str) -> bool:
         """Read a closing bracket: its group, list, index or call becomes an operand. Never is an operand wanted."""
-        k = self.k
-        bracket = self.innermost(k)
-        kind, depth, begins = bracket.kind, bracket.depth, self.begins
-        if kind == "group" and word == ")" and len(self.operands) == depth + 1:  # the commonest case
-            self.stack.pop()
-            self.brackets -= 1
-            self.k = k + 1
-            begins[-1] = bracket.start
-            return False
+        bracket = self.innermost(self.k)
+        kind, depth, found, begins = bracket.kind, bracket.depth, self.operands, self.begins
         if (word == ")") != (kind == "group" or kind == "call"):
-            refusals.wrong_bracket(self, bracket, k)
-        if kind == "index" or bracket.pending is not None or bracket.params:
+            refusals.wrong_bracket(self, bracket, self.k)
+        if kind != "group":
             calls.end_item(self, bracket)
         self.stack.pop()
         self.brackets -= 1
-        self.k = k + 1
-        args = tuple(self.operands[depth:])
+        self.k += 1
+        if kind == "group" and len(found) == depth + 1:
+            begins[-1] = bracket.at
+            return False
         span = (bracket.start, self.k)
         if kind == "index":
-            node = self.graph.append(index.bind(key=tuple(bracket.parts)), (self.operands.pop(),), span)
-            begins.pop()
-        else:
-            del self.operands[depth:], begins[depth:]
-            node = self.graph.append(array, args, span) if bracket.kind != "call" else calls.call(self, bracket, args)
+            found[-1] = self.graph.append(index.bind(key=tuple(bracket.parts)), (found[-1],), span)
+            begins[-1] = bracket.start
+            return False
+        args = tuple(found[depth:])
+        del found[depth:], begins[depth:]
+        node = calls.call(self, bracket, args) if kind == "call" else self.graph.append(array, args, span)
         if bracket.power is not None:
             word = self.words[bracket.power]
             exponent = self.known.get(word) if is_number(word) else operands.exponent(self, word, bracket.power)
             exponent = operands.number(self, word, bracket.power) if exponent is None else exponent
             node = self.graph.append(pow_, (node, exponent), span)
-        self.operands.append(node)
+        found.append(node)
         begins.append(bracket.start)
         return False
 

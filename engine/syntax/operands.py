@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ..graph import NUMBER, Node
 from ..ops import CALLS, UNLISTED
 from ..ops.arithmetic import NOT, SIGN, mul, neg, not_
 from ..ops.powers import cbrt, sqrt
 from . import calls, refusals
 from .characters import GRAMMAR_WORDS, is_name, is_number, is_superscript, read_superscript
-from .pending import ROOT, Marked, Open
+from .pending import ROOT, Open, Waiting
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -22,13 +23,11 @@ PREFIXES = {"-": neg, "+": None, "not": not_, "√": sqrt, "∛": cbrt}
 def read(parser: Expressions, word: str) -> bool:
     """Read a token where an operand is wanted; whether one is wanted still."""
     k = parser.k
-    if word.isidentifier() and word not in GRAMMAR_WORDS:
-        return _name_or_call(parser, word, k)
     if is_number(word):
-        parser.operands.append(number(parser, word, k))
-        parser.begins.append(k)
-        parser.k = k + 1
+        parser.push(number(parser, word, k), k)
         return False
+    if is_name(word) and word not in GRAMMAR_WORDS:
+        return _name_or_call(parser, word, k)
     if word in PREFIXES:
         _prefix(parser, word, k)
         return True
@@ -38,8 +37,6 @@ def read(parser: Expressions, word: str) -> bool:
     if word == "\n" and parser.brackets:
         parser.k += 1
         return True
-    if is_name(word) and word not in GRAMMAR_WORDS:
-        return _name_or_call(parser, word, k)
     if word == "∞":
         parser.push(parser.named("inf", k), k)
         return False
@@ -61,8 +58,9 @@ def number(parser: Expressions, word: str, k: int) -> int:
     value = float(word)
     if math.isinf(value):
         parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
-    node = parser.graph.number(value, (k, k + 1))
-    parser.known[word] = node
+    nodes = parser.nodes
+    node = parser.known[word] = len(nodes)
+    nodes.append(Node(NUMBER, (), (k, k + 1), True, value))
     return node
 
 
@@ -85,11 +83,11 @@ def _prefix(parser: Expressions, word: str, k: int) -> None:
     """Read a sign, `not` or a root sign."""
     op = PREFIXES[word]
     level = SIGN if op is None else op.level or ROOT
-    if level == NOT and parser.stack and parser.stack[-1].level > NOT:
+    if level == NOT and parser.stack[-1].level > NOT:
         parser.fail("syntax", "'not' binds looser than the operator before it", k, hint="put brackets: (not …)")
-    if parser.stack and parser.stack[-1].level == ROOT:
+    if parser.stack[-1].level == ROOT:
         parser.fail("syntax", "a root sign stands before a number, a name or a bracket", k, hint=f"write {word}( … )")
-    parser.stack.append(Marked(level, op, k, prefix=True, word=word))
+    parser.stack.append(Waiting(level, op, k, prefix=True, word=word))
     parser.k += 1
 
 
@@ -114,7 +112,5 @@ def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
             refusals.bracketless_call(parser, k)
     if word == "None" and parser.stack and getattr(parser.stack[-1], "kind", "") == "index":
         return calls.new_axis(parser)
-    parser.operands.append(parser.named(word, k))
-    parser.begins.append(k)
-    parser.k = k + 1
+    parser.push(parser.named(word, k), k)
     return False

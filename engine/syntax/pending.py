@@ -1,4 +1,7 @@
-"""What the parser keeps on its stack: operators that wait for an operand, and open brackets."""
+"""What the parser keeps on its stack besides the rows of binary operators: what is more than that, and open brackets.
+
+Everything on the stack has a `level`: an operator's precedence, 0 for an open bracket, less for the stack's bottom.
+"""
 
 from __future__ import annotations
 
@@ -14,40 +17,54 @@ ROOT = POWER + 1  # √ binds tighter than any operator, and refuses those whose
 
 
 class Waiting:
-    """A binary operator that waits for its right operand; the many are of this class, the few are `Marked`."""
+    """What waits for an operand and is no plain operator: a prefix, `if` and `else`, the second sign in a < b < c."""
 
-    __slots__ = ("at", "level", "op")
-    prefix: bool = False
-    word: str = ""
-    chained: int | None = None
+    __slots__ = ("at", "chained", "level", "op", "prefix", "word")
 
-    def __init__(self, level: int, op: Any, at: int) -> None:
+    def __init__(self, level: int, op: Op | None, at: int, prefix: bool = False, word: str = "") -> None:
         self.level = level
         self.op = op
         self.at = at  # the token
-
-
-class Marked(Waiting):
-    """One that is more than that: a prefix, `if` and `else`, or the comparison after `chained` in a < b < c."""
-
-    __slots__ = ("chained", "prefix", "word")
-
-    def __init__(self, level: int, op: Op | None, at: int, prefix: bool = False, word: str = "") -> None:
-        super().__init__(level, op, at)
         self.prefix = prefix
         self.word = word
-        self.chained: int | None = None
+        self.chained: int | None = None  # of the second sign in a < b < c the node of a < b
+
+
+class Bottom:
+    """What lies under all."""
+
+    __slots__ = ()
+    kind = ""
+    level = -1
+
+
+class Group:
+    """An open bracket that only groups."""
+
+    __slots__ = ("at", "depth")
+    kind = "group"
+    level = 0
+    power = None
+
+    def __init__(self, at: int, depth: int) -> None:
+        self.at = at  # the token of the bracket
+        self.depth = depth  # how many operands lie below it
+
+    @property
+    def start(self) -> int:
+        """The token with which the whole operand starts."""
+        return self.at
 
 
 class Open:
-    """An open bracket: `(` of a group or a call, `[` of a list or an index."""
+    """An open bracket of a call, a list or an index."""
 
-    __slots__ = ("at", "depth", "kind", "level", "name", "params", "parts", "pending", "pending_at", "power",
+    __slots__ = ("at", "depth", "kind", "name", "params", "parts", "pending", "pending_at", "power",
                  "slice", "start")  # fmt: skip
+    level = 0
 
     def __init__(self, kind: str, at: int, depth: int, start: int, name: str = "") -> None:
         self.kind = kind
-        self.level = 0
         self.at = at  # the token of the bracket
         self.start = start  # the token with which the whole operand starts
         self.depth = depth  # how many operands lie below it

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable
 
 from ..errors import ChainruleError, Span, did_you_mean
-from ..graph import INPUT, LEAF, Graph, Value
+from ..graph import INPUT, LEAF, NUMBER, Graph, Value
 from ..ops import CONSTANTS
 from ..ops.arithmetic import identity
 from ..ops.barriers import const
@@ -18,7 +18,8 @@ from .expressions import Expressions
 
 MAX_TEXT = 16 * 2**20  # characters of one program
 _SEPARATORS = frozenset({";", "\n"})
-_ENDS = _SEPARATORS | {END, "|"}
+_LAST = frozenset({END, "|"})
+_ENDS = _SEPARATORS | _LAST
 _SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
 
 
@@ -52,8 +53,8 @@ def parse_value(text: str, *, seed: int = 0, name: str = "") -> Value:
     node = parser.expression()
     if parser.words[parser.k] != END:
         refusals.after_operand(parser, parser.words[parser.k], parser.k)
-    for name, k in parser.first_use.items():
-        parser.fail("value", f"a value is a constant, and {name} is not", k)
+    for name, i in graph.names.items():
+        parser.fail("value", f"a value is a constant, and {name} is not", graph.nodes[i].span[0])
     return graph.constant_value(node)
 
 
@@ -65,7 +66,7 @@ def parse_expression(graph: Graph, text: str, span: Span) -> int:
     lines = text[span.start : span.end]
     parser = Expressions(graph, re.sub(r"[^\n]", " ", text[: span.start]) + lines)
     parser.known.update(graph.names)
-    count = len(graph.names)
+    known = [*graph.names]
     while parser.words[parser.k] == "\n":
         parser.k += 1
     try:
@@ -74,10 +75,10 @@ def parse_expression(graph: Graph, text: str, span: Span) -> int:
             parser.k += 1
         if parser.words[parser.k] != END:
             refusals.after_operand(parser, parser.words[parser.k], parser.k)
-        for name, k in parser.first_use.items():
-            known = [*graph.names][:count]
+        if strangers := [*graph.names][len(known) :]:
+            name = strangers[0]
             hint = did_you_mean(name, known) or f"its names are {', '.join(known)}"
-            parser.fail("name", f"the program has no {name!r}", k, hint=hint)
+            parser.fail("name", f"the program has no {name!r}", graph.nodes[graph.names[name]].span[0], hint=hint)
         for name, k in parser.called.items():
             if name in graph.names:
                 refusals.input_called(parser, name, k)
@@ -92,43 +93,44 @@ class _Program(Expressions):
 
     def parse(self) -> None:
         """Parse all statements, then the bar."""
-        self.skip_separators()
-        if self.words[self.k] == "|":
+        word = self.skip_separators()
+        if word == "|":
             refusals.no_operand(self, "|", self.k)
-        if self.words[self.k] == END:
+        if word == END:
             self.fail("syntax", "the program is empty", self.k, hint="write an expression: x^2")
-        while self.words[self.k] not in (END, "|"):
-            self.statement()
+        while self.statement():
+            pass
         for name, k in self.called.items():
             if name in self.graph.names or name in self.forced:
                 refusals.input_called(self, name, k)
         if self.words[self.k] == "|":
             self.bar()
 
-    def skip_separators(self) -> None:
-        """Go past semicolons and line ends."""
-        while self.words[self.k] in _SEPARATORS:
+    def skip_separators(self) -> str:
+        """Go past semicolons and line ends; the token that comes then."""
+        words = self.words
+        while words[self.k] in _SEPARATORS:
             self.k += 1
+        return words[self.k]
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
-    def statement(self) -> None:
-        """Parse one statement and define its name."""
-        k, mark = self.k, len(self.graph.nodes)
+    def statement(self) -> bool:
+        """Parse one statement and define its name; whether another one follows."""
+        k, mark = self.k, len(self.nodes)
         name = self.left_side()
         node = self.expression()
         if self.words[self.k] not in _ENDS:
             self.end_of_statement(name, k)
-        self.skip_separators()
-        last = self.words[self.k] in (END, "|")
-        if last:
+        if self.skip_separators() in _LAST:
             self.finish_program(name, node, mark, k)
-        elif name is None:
+            return False
+        if name is None:
             self.fail("syntax", "only the last statement may go without a name", k, hint="write name = …")
-        elif self.graph.declared:
+        if self.graph.declared:
             self.fail("syntax", f"{name}( … ) = declares the output, so it comes last", k)
-        else:
-            self.define(name, node, mark, k)
+        self.define(name, node, mark, k)
+        return True
 
     def left_side(self) -> str | None:
         """Read `name =` or `name(names) =`, if the statement has it."""
@@ -211,7 +213,7 @@ class _Program(Expressions):
             self.check_new(name, k)
         graph = self.graph
         made = graph.nodes[node]
-        if node < mark or made.is_leaf or made.value is not None or made.op.name in CONSTANTS:
+        if node < mark or not made.args and (made.is_leaf or made.op is NUMBER or made.op.name in CONSTANTS):
             node = graph.append(identity, (node,), made.span)
         graph.output = graph.last = node
         if name is not None:
@@ -223,7 +225,7 @@ class _Program(Expressions):
         if taken is None:
             return
         if self.graph.nodes[taken].op is INPUT and name not in self.graph.declared:
-            first = self.first_use[name]
+            first = self.graph.nodes[taken].span[0]
             refusals.defined_before(self, name, first, k, own=first > k)
         refusals.assigned_twice(self, name, self.graph.span(taken), k)
 

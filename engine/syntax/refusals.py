@@ -10,7 +10,7 @@ from .characters import END, is_name, is_number, is_superscript
 
 if TYPE_CHECKING:
     from .expressions import Expressions
-    from .pending import Open, Waiting
+    from .pending import Group, Open, Waiting
 
 
 def _text(parser: Expressions, start: int, end: int) -> str:
@@ -33,20 +33,19 @@ def _operand_after(parser: Expressions, k: int) -> str:
 # --- two readings -----------------------------------------------------------------------------------------------------
 
 
-def unclear_product(parser: Expressions, waiting: Waiting, k: int) -> NoReturn:
-    """`1/2x`, `2^3x`: a product by juxtaposition after / // % @ or in an exponent."""
-    sign = parser.words[waiting.at]
-    a = _text(parser, parser.starts[parser.begins[-2]], parser.starts[waiting.at]).strip()
-    b = _text(parser, parser.starts[waiting.at + 1], parser.end)
+def unclear_product(parser: Expressions, at: int, k: int) -> NoReturn:
+    """`1/2x`, `2^3x`: a product by juxtaposition after / // % @ or in an exponent, whose sign is token `at`."""
+    sign = parser.words[at]
+    a = _text(parser, parser.starts[parser.begins[-2]], parser.starts[at]).strip()
+    b = _text(parser, parser.starts[at + 1], parser.end)
     c = _operand_after(parser, k)
     space = " " * (parser.starts[k] > parser.end)
     message = f"{a}{sign}{b}{space}{c} can be read in two ways"
     parser.fail("syntax", message, k, hint=f"write {a}{sign}({b}*{c}) or ({a}{sign}{b})*{c}")
 
 
-def root_reach(parser: Expressions, k: int) -> NoReturn:
+def root_reach(parser: Expressions, waiting: Waiting, k: int) -> NoReturn:
     """`√2x`, `√x²`: how far does the root reach?"""
-    waiting = parser.stack[-1]
     name = TABLE["sqrt" if waiting.word == "√" else "cbrt"].name
     inside = _text(parser, parser.starts[waiting.at + 1], parser.end)
     word = parser.words[k]
@@ -138,7 +137,7 @@ def bracketless_call(parser: Expressions, k: int) -> NoReturn:
 # --- brackets ---------------------------------------------------------------------------------------------------------
 
 
-def unfinished(parser: Expressions, waiting: Any) -> NoReturn:
+def unfinished(parser: Expressions, waiting: Group | Open | Waiting) -> NoReturn:
     """Something that was opened and never ended: a bracket, or `if`."""
     if waiting.level == 0:
         mark = parser.words[waiting.at]
@@ -163,7 +162,7 @@ def extra_bracket(parser: Expressions, k: int) -> NoReturn:
     )
 
 
-def wrong_bracket(parser: Expressions, bracket: Open, k: int) -> NoReturn:
+def wrong_bracket(parser: Expressions, bracket: Group | Open, k: int) -> NoReturn:
     """`(x]`."""
     mark = parser.words[bracket.at]
     closing = ")" if mark == "(" else "]"
