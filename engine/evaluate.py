@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from .errors import ChainruleError, did_you_mean
-from .graph import INPUT, LEAF, Graph, Node, Value
+from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, chain, quietly, scaled
 
 SINGLE = np.dtype(np.float32)
+PLACES = ((), (0,), (0, 1))  # of one input or two
 
 
 def value_and_grad(
@@ -39,8 +40,8 @@ def value_and_grad(
         adjoints[graph.output] = 1.0
         with quietly():
             _scalar_backward(graph, numbers, adjoints)
-        found = {name: adjoints[places[name]] for name in names}
-        return numbers[graph.output], {name: 0.0 if g is None else g for name, g in found.items()}
+        gradients = {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
+        return numbers[graph.output], gradients
     tape = array_forward(graph, bound) if numbers is None else numbers
     value = tape[graph.output]
     adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
@@ -175,27 +176,28 @@ def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None
         if type(given) is not float:
             return None
     tape: list[Any] = []
+    value: Any
     for node in graph.nodes[: graph.output + 1]:
-        value: Any = node.value
-        if value is None:
-            op, args = node.op, node.args
-            compute = op.scalar
-            if compute is None:
-                if not node.is_leaf:
-                    return None
-                value = bound.get(len(tape))
-                if value is None:  # a default, or an input that the output does not need
-                    value = tape[args[0]] if args else math.nan
-            else:
-                try:
-                    if len(args) == 2:
-                        value = compute(tape[args[0]], tape[args[1]])
-                    elif len(args) == 1:
-                        value = compute(tape[args[0]])
-                    else:
-                        value = compute(*[tape[j] for j in args])
-                except ARITHMETIC:
-                    value = op.compute(*[tape[j] for j in args])
+        op, args = node.op, node.args
+        compute = op.scalar
+        if compute is not None:
+            try:
+                if len(args) == 2:
+                    value = compute(tape[args[0]], tape[args[1]])
+                elif len(args) == 1:
+                    value = compute(tape[args[0]])
+                else:
+                    value = compute(*[tape[j] for j in args])
+            except ARITHMETIC:
+                value = op.compute(*[tape[j] for j in args])
+        elif op is NUMBER:
+            value = node.value
+        elif op is INPUT or op is LEAF:
+            value = bound.get(len(tape))
+            if value is None:  # a default, or an input that the output does not need
+                value = tape[args[0]] if args else math.nan
+        else:
+            return None
         tape.append(value)
     return tape
 
@@ -252,24 +254,27 @@ def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> 
         g = adjoints[i]
         if g is None:
             continue
-        node = nodes[i]
-        args, rules = node.args, node.op.partials
-        if not args or node.constant or node.op is LEAF:
+        args = nodes[i].args
+        if not args:
             continue
-        xs = (tape[args[0]], tape[args[1]]) if len(args) == 2 else [tape[j] for j in args]
-        for n, j in enumerate(args):
+        op, y = nodes[i].op, tape[i]
+        rules = op.partials if g else None  # a cotangent of 0 needs care
+        x = tape[args[0]]
+        z = tape[args[1]] if len(args) == 2 else None
+        for n in PLACES[len(args)] if len(args) < 3 else range(len(args)):
+            j = args[n]
             if nodes[j].constant:
                 continue
             rule: Any = None if rules is None else rules[n]
-            if type(rule) is int and rule:
-                c = g * rule
-            elif type(rule) is FunctionType and g and len(args) < 3:
+            if type(rule) is FunctionType and len(args) < 3:
                 try:
-                    c = g * (rule(tape[i], xs[0], xs[1]) if len(args) == 2 else rule(tape[i], xs[0]))
+                    c = g * (rule(y, x) if z is None else rule(y, x, z))
                 except ARITHMETIC:
-                    c = scalar_cotangent(node.op, n, g, tape[i], xs)
+                    c = scalar_cotangent(op, n, g, y, [tape[j] for j in args])
+            elif type(rule) is int and rule:
+                c = g * rule
             else:
-                c = scalar_cotangent(node.op, n, g, tape[i], xs)
+                c = scalar_cotangent(op, n, g, y, [tape[j] for j in args])
                 if c is None:
                     continue
             before = adjoints[j]

@@ -18,7 +18,7 @@ from chainrule.syntax.characters import canonical_name, is_name
 from .blocks import DELIMITERS, Block, cut
 
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # as results spell them
-_decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -147,7 +147,10 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
         if not isinstance(at, dict):
             raise ChainruleError("format", "at is no object", hint='write "at": {"x": 3}')
         record.at = {
-            _name(name): value if type(value) is float else _value(value, seed, name) for name, value in at.items()
+            name if name.isidentifier() and name.isascii() else _name(name): (
+                value if type(value) is float else _value(value, seed, name)
+            )
+            for name, value in at.items()
         }
         if len(record.at) < len(at):
             raise ChainruleError("name", "at gives one name twice")
@@ -160,9 +163,18 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
         record.cotangent = _value(cotangent, seed, "cotangent")
 
 
+def _decode(text: str) -> Any:
+    """A line of JSON. Raises what `json.loads` raises."""
+    try:
+        given, end = _decoder.raw_decode(text)
+        if end == len(text):
+            return given
+    except json.JSONDecodeError:
+        pass
+    return _decoder.decode(text)  # there is space before it, or it is not valid
+
+
 def _name(name: str) -> str:
-    if name.isascii() and name.isidentifier():
-        return name
     name = canonical_name(name.strip())
     if not is_name(name):
         raise ChainruleError("name", f"{name!r} is no name of an input")

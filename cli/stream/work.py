@@ -18,13 +18,14 @@ from chainrule import ChainruleError, Program, parse
 from chainrule.evaluate import chosen_inputs, missing_error
 from chainrule.graph import Value
 from chainrule.ops import CALLS, CONSTANTS
+from chainrule.ops.base import quietly
 
 from ..options import refuse_unknown
 from ..report.records import error_record, result_record
 from .blocks import Block
 from .limits import limited
 from .records import Record, cell_value, records
-from .render import renderer
+from .render import FLOAT, renderer
 from .rows import Rows
 from .settings import Settings
 from .tables import table_texts
@@ -64,6 +65,7 @@ class Worker:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.quick = settings.quick
         self.renderer = renderer(settings)
         self.errors = renderer(Settings()) if settings.separate else self.renderer
         self.programs: dict[Any, Program | None] = {}
@@ -74,7 +76,8 @@ class Worker:
         start, collecting = time.perf_counter(), gc.isenabled()
         gc.disable()  # graphs have no cycles
         try:
-            done = self._run(block)
+            with quietly():
+                done = self._run(block)
         finally:
             if collecting:
                 gc.enable()
@@ -96,7 +99,8 @@ class Worker:
                 singles.flush()
                 added = rows.add(record, model)
             if not added:
-                rows.flush()
+                if rows.records:
+                    rows.flush()
                 singles.add(record)
             before = model
         rows.flush()
@@ -105,12 +109,7 @@ class Worker:
 
     def model(self, record: Record) -> str | None:
         """The program that a record asks for, without its bar, where it may be evaluated together with others."""
-        if (
-            record.error is not None
-            or not self.settings.quick
-            or record.wrt is not None
-            or record.cotangent is not None
-        ):
+        if record.error is not None or not self.quick or record.wrt is not None or record.cotangent is not None:
             return None
         if self.settings.expression is not None:
             return self.settings.expression
@@ -147,7 +146,7 @@ class Worker:
         settings = self.settings
         values = self.values(program, record)
         wrt, no_grad = self.inputs(program, record.wrt)
-        if settings.quick:
+        if self.quick:
             chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
             value, gradients = program.value_and_grad(values, chosen, record.cotangent)
             self.check_size(value, gradients)
@@ -166,9 +165,8 @@ class Worker:
 
     def check_size(self, value: Value, gradients: Mapping[str, Value]) -> None:
         """Refuse a result of too many numbers."""
-        if gradients and all(type(v) is float for v in gradients.values()) and type(value) is float:
-            return
-        size = np.size(value) + sum(map(np.size, gradients.values()))
+        plain = type(value) is float and FLOAT.issuperset(map(type, gradients.values()))
+        size = 1 + len(gradients) if plain else np.size(value) + sum(map(np.size, gradients.values()))
         if size > self.settings.elements:
             message = f"the result has {size:,} numbers; the limit is {self.settings.elements:,}"
             raise ChainruleError("limit", message, hint="--max-numbers sets the limit")

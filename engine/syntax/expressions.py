@@ -52,7 +52,7 @@ class Expressions:
         self.words = split(text)
         self.k = 0  # the next token
         self.known: dict[str, int] = {}  # words that stand for a node: numbers and names seen so far
-        self.forced = set(names)
+        self.forced = frozenset(names)
         self.assigned: set[str] | None = None
         self.called: dict[str, int] = {}  # functions' names, and the token of their first call
         self.draws = 0  # random arrays drawn so far
@@ -101,12 +101,12 @@ class Expressions:
                 if word in FOLLOWING:
                     op, least = FOLLOWING[word]
                     while (waiting := stack[-1]).level >= least:
-                        del stack[-1]
+                        stack.pop()
                         if type(waiting) is not Op:
                             self.k = k
                             self.apply(waiting)
                             continue
-                        del begins[-1]
+                        begins.pop()
                         right = found.pop()
                         left = found[-1]
                         found[-1] = len(nodes)
@@ -117,25 +117,19 @@ class Expressions:
                         k += 1
                         break
                     if word == ")" and type(waiting) is Group and waiting.depth + 1 == len(found):
-                        del stack[-1]
+                        stack.pop()
                         self.brackets -= 1
                         begins[-1] = waiting.at
                         k += 1
                         continue
                 self.k = k
-                wanted = self.follow(word)
-                if wanted is None:
-                    return self.finish()
+                follows = None if word == END and waiting is BOTTOM else self.follow(word)
+                if follows is None:
+                    begins.pop()
+                    return found.pop()
                 k = self.k
-                if wanted:
+                if follows:
                     break
-
-    def finish(self) -> int:
-        """Apply all that still waits and return the expression's node."""
-        while self.stack[-1].level >= CONDITIONAL:
-            self.apply(self.stack.pop())
-        self.begins.pop()
-        return self.operands.pop()
 
     def apply(self, waiting: Op | Waiting) -> None:
         """Apply to its operands what waited for them."""
@@ -204,14 +198,16 @@ class Expressions:
         k = self.k
         if word == ")" or word == "]":
             return self.close(word)
-        if word == END and not self.brackets:
-            return None
         if word in OPERATORS:
             self.compare(OPERATORS[word], k)
             return True
-        if word == "\n" and self.brackets:
-            self.k += 1
-            return False
+        if word == "\n":
+            if self.brackets:
+                self.k += 1
+                return False
+            while self.stack[-1].level >= CONDITIONAL:
+                self.apply(self.stack.pop())
+            return None
         if word == ",":
             return self.comma(k)
         if word == "[" and not is_number(self.words[k - 1]):
@@ -234,7 +230,7 @@ class Expressions:
         if word == "(" or is_name(word) or word in ("√", "∛"):
             self.juxtapose(word, k)
             return True
-        if self.brackets == 0 and word in (END, ";", "\n", "|", "=", ":"):
+        if self.brackets == 0 and word in FOLLOWING:
             return None
         refusals.after_operand(self, word, k)
 

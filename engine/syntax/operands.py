@@ -16,6 +16,7 @@ from .pending import ROOT, Open, Waiting
 if TYPE_CHECKING:
     from .expressions import Expressions
 
+CALLABLE = frozenset({*CALLS, *UNLISTED})
 # What may stand before an operand; a plus sign does nothing.
 PREFIXES = {"-": neg, "+": None, "not": not_, "√": sqrt, "∛": cbrt}
 
@@ -23,11 +24,18 @@ PREFIXES = {"-": neg, "+": None, "not": not_, "√": sqrt, "∛": cbrt}
 def read(parser: Expressions, word: str) -> bool:
     """Read a token where an operand is wanted; whether one is wanted still."""
     k = parser.k
+    if word in CALLABLE and parser.words[k + 1] == "(":
+        parser.called.setdefault(word, k)
+        parser.k = k + 1
+        parser.open(Open("call", k + 1, len(parser.operands), k, word))
+        return parser.words[k + 2] != ")" or parser.close(")")
     if is_number(word):
-        parser.push(number(parser, word, k), k)
+        parser.operands.append(number(parser, word, k))
+        parser.begins.append(k)
+        parser.k = k + 1
         return False
     if is_name(word) and word not in GRAMMAR_WORDS:
-        return _name_or_call(parser, word, k)
+        return _name(parser, word, k)
     if word in PREFIXES:
         _prefix(parser, word, k)
         return True
@@ -45,23 +53,26 @@ def read(parser: Expressions, word: str) -> bool:
 
 def number(parser: Expressions, word: str, k: int) -> int:
     """The node of a number."""
-    if (
-        (word == "0" or word[-1] == ".")
-        and is_name(parser.words[k + 1].lstrip("."))
-        and parser.starts[k + 1] == parser.starts[k] + len(word)
-    ):
-        following = parser.words[k + 1]
-        if word == "0" and following[:1] in tuple("xXbBoO") and following[1:2].isdecimal():
-            refusals.other_base(parser, k)
-        if word != "0":
-            refusals.point_before_name(parser, k)
+    if word == "0" or word[-1] == ".":
+        _whole_number(parser, word, k)
     value = float(word)
-    if math.isinf(value):
+    if value == math.inf:
         parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
     nodes = parser.nodes
     node = parser.known[word] = len(nodes)
     nodes.append(Node(NUMBER, (), (k, k + 1), True, value))
     return node
+
+
+def _whole_number(parser: Expressions, word: str, k: int) -> None:
+    """Refuse 0x10 and 2.x."""
+    following = parser.words[k + 1]
+    if not is_name(following.lstrip(".")) or parser.starts[k + 1] > parser.starts[k] + len(word):
+        return
+    if word != "0":
+        refusals.point_before_name(parser, k)
+    if following[0] in "xXbBoO" and following[1:2].isdecimal():
+        refusals.other_base(parser, k)
 
 
 def exponent(parser: Expressions, word: str, k: int) -> int:
@@ -91,26 +102,20 @@ def _prefix(parser: Expressions, word: str, k: int) -> None:
     parser.k += 1
 
 
-def _name_or_call(parser: Expressions, word: str, k: int) -> bool:
-    """Read a name: a function that is called, a constant, or an input; whether an operand is wanted still."""
+def _name(parser: Expressions, word: str, k: int) -> bool:
+    """Read a name: a constant, an input, or a function's in a shorter form; whether an operand is wanted still."""
     following = parser.words[k + 1]
-    called = word in CALLS
-    if following == "(" and (called or word in UNLISTED):
-        parser.called.setdefault(word, k)
-        parser.stack.append(Open("call", k + 1, len(parser.operands), k, word))
-        parser.brackets += 1
-        parser.k = k + 2
-        return parser.words[k + 2] != ")" or parser.close(")")
-    if following == "=" and parser.stack and isinstance(parser.stack[-1], Open) and parser.stack[-1].kind == "call":
+    inside = getattr(parser.stack[-1], "kind", "")
+    if following == "=" and inside == "call":
         return calls.keyword(parser, word, k)
-    if called:
+    if word in CALLS:
         if following in ("^", "**") or is_superscript(following):
             opened = calls.powered_call(parser, word, k)
             if opened:
                 return True
         if (is_name(following) and following not in GRAMMAR_WORDS) or is_number(following):
             refusals.bracketless_call(parser, k)
-    if word == "None" and parser.stack and getattr(parser.stack[-1], "kind", "") == "index":
+    if word == "None" and inside == "index":
         return calls.new_axis(parser)
     parser.push(parser.named(word, k), k)
     return False

@@ -59,9 +59,12 @@ class Group:
 class Open:
     """An open bracket of a call, a list or an index."""
 
-    __slots__ = ("at", "depth", "kind", "name", "params", "parts", "pending", "pending_at", "power",
-                 "slice", "start")  # fmt: skip
     level = 0
+    params: Mapping[str, Any] = NONE  # a call's keyword arguments
+    pending: str | None = None  # the keyword whose value comes next
+    pending_at = 0  # its token
+    power: int | None = None  # sin^2(x): the token of the exponent
+    slice: list[int | None] | None = None  # the parts so far of the slice that is being read in an index
 
     def __init__(self, kind: str, at: int, depth: int, start: int, name: str = "") -> None:
         self.kind = kind
@@ -69,9 +72,4 @@ class Open:
         self.start = start  # the token with which the whole operand starts
         self.depth = depth  # how many operands lie below it
         self.name = name  # the function's, for a call
-        self.params: Mapping[str, Any] = NONE  # its keyword arguments
-        self.pending: str | None = None  # the keyword whose value comes next
-        self.pending_at = at  # its token
-        self.parts: Any = [] if kind == "index" else None  # an index's finished items
-        self.slice: list[int | None] | None = None  # the parts so far of the slice that is being read
-        self.power: int | None = None  # sin^2(x): the token of the exponent
+        self.parts: list[Any] = []  # an index's finished items

@@ -169,7 +169,7 @@ class _Program(Expressions):
             name = canonical_name(words[at])
             if name in self.graph.names:
                 refusals.assigned_twice(self, name, self.graph.span(self.graph.names[name]), at)
-            self.forced.add(name)
+            self.forced |= {name}
             self.named(words[at], at)
             self.graph.declared += (name,)
         self.k = i + 2
@@ -213,7 +213,7 @@ class _Program(Expressions):
             self.check_new(name, k)
         graph = self.graph
         made = graph.nodes[node]
-        if node < mark or not made.args and (made.is_leaf or made.op is NUMBER or made.op.name in CONSTANTS):
+        if node < mark or (not made.args and (made.is_leaf or made.op is NUMBER or made.op.name in CONSTANTS)):
             node = graph.append(identity, (node,), made.span)
         graph.output = graph.last = node
         if name is not None:
