@@ -16,7 +16,7 @@ from chainrule.errors import did_you_mean
 from chainrule.evaluate import chosen_inputs
 from chainrule.syntax.characters import canonical_name
 
-from .options import names_option, read_values
+from .options import dtype_option, names_option, read_values
 from .stream.blocks import FORMATS, Block, Pace, Source, blocks
 from .stream.columns import columns
 from .stream.output import Output
@@ -41,6 +41,7 @@ OUTPUTS = ("jsonl", "csv", "tsv", "table", "markdown")
 @click.option("--nodes", is_flag=True, help="The nodes of each graph too.")
 @click.option("--symbolic", is_flag=True, help="SymPy's formulas too; values may be missing then.")
 @click.option("--check", is_flag=True, help="SymPy's check too.")
+@dtype_option
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The seed of rand and randn, in every line.")
 @click.option("--format", "format_", type=click.Choice(OUTPUTS), default="jsonl", show_default=True)
 @click.option("--digits", default=6, show_default=True, metavar="N", help="Significant digits in tables.",
@@ -136,6 +137,7 @@ def _settings(options: dict[str, Any]) -> tuple[Settings, Program | None]:
         symbolic=options["symbolic"],
         check=options["check"],
         seed=options["seed"],
+        dtype=options["dtype"],
         digits=options["digits"],
         separate=options["errors"] is not None,
         limit=options["max_line"],

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from chainrule import ChainruleError, Program, parse
 from chainrule.analysis import Analysis, analyse, analyse_function
@@ -18,6 +17,7 @@ from .diagnostics import report_error
 from .options import (
     FUNCTION,
     F,
+    dtype_option,
     names_option,
     open_output,
     read_source,
@@ -48,7 +48,7 @@ def run_options(command: F) -> F:
                      help="This input requires no gradient (may be repeated)."),
     ):  # fmt: skip
         command = option(command)
-    return source_options(command)
+    return source_options(dtype_option(command))
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def read_program(
 
 def parsed(text: str, names: Sequence[str], options: dict[str, Any]) -> Program:
     """The program with the output that --output names."""
-    program = parse(text, names=names, seed=options["seed"], dtype=options.get("dtype", "float64"))
+    program = parse(text, names=names, seed=options["seed"], dtype=options.get("dtype"))
     if options["output"]:
         program.select(options["output"])
     return program
@@ -134,8 +134,6 @@ def record_function(path: str, name: str, words: tuple[str, ...], options: dict[
     from chainrule.recorded import Recording, load_function, parameters
 
     values = read_values(words, options["seed"])
-    if options.get("dtype") == "float32":
-        values = {name: np.asarray(value, dtype=np.float32)[()] for name, value in values.items()}
     manual_seed(options["seed"])
     function = load_function(path, name)
     taken, needed = parameters(function)
@@ -146,4 +144,4 @@ def record_function(path: str, name: str, words: tuple[str, ...], options: dict[
     if missing := [word for word in needed if word not in values]:
         example = " ".join(f"{word}=…" for word in missing)
         raise ChainruleError("missing", f"{name} needs values for {', '.join(missing)}", hint=f"add {example}")
-    return Recording(function, values, frozenset(no_grad_names(options)), f"{path}:{name}")
+    return Recording(function, values, frozenset(no_grad_names(options)), f"{path}:{name}", options["dtype"])

@@ -103,8 +103,8 @@ def _by_differences(recording: Recording, analysis: Analysis, derivative: Deriva
     weights = 1.0 if analysis.cotangent is None else analysis.cotangent
 
     def value(moved: float) -> Any:
-        arguments = dict(recording.arguments)
-        data = np.array(arguments[name].detach()._data, dtype=float)
+        arguments = {name: _in_doubles(argument) for name, argument in recording.arguments.items()}
+        data = np.array(arguments[name].detach()._data)
         data[index] = moved
         arguments[name] = tensor(data)
         output = called(recording.function, arguments)
@@ -121,11 +121,18 @@ def _by_differences(recording: Recording, analysis: Analysis, derivative: Deriva
         sides = f"{float(numeric.left):.6g} and {float(numeric.right):.6g}"
         return Check(derivative, reason=f"not differentiable here (the sides give {sides})")
     distance, size = abs(gradient - float(numeric.value)), abs(gradient)
-    precision = np.finfo(np.asarray(gradient).dtype)
+    precision = np.finfo(recording.program.dtype or float)
     agrees = distance <= max(1e-6, 100 * float(precision.eps)) * size + 10 * float(numeric.error) + 1e-12
     digits = _digits(max(distance, float(numeric.error)), size, int(precision.precision))
     verdict: Verdict = "agrees" if agrees else "differs"
     return Check(derivative, None, repr(float(numeric.value)), verdict, digits, source="differences")
+
+
+def _in_doubles(argument: Any) -> Any:
+    """An argument of a function, as exact as differences need it."""
+    if isinstance(argument, Tensor):
+        return tensor(np.asarray(argument.detach()._data, dtype=float))
+    return np.asarray(argument, dtype=float) if isinstance(argument, np.ndarray) else argument
 
 
 def compare(value: float, exact: str, noise: float, precision: Any = DOUBLE) -> tuple[Verdict, int, int]:

@@ -20,6 +20,7 @@ from .ops.arrays import sum_like
 from .ops.base import ARITHMETIC, PLAIN, chain, quietly, scaled
 
 SINGLE = np.dtype(np.float32)
+FLOAT = frozenset({float})
 PLACES = ((), (0,), (0, 1))  # of one input or two
 
 
@@ -128,20 +129,28 @@ def as_value(given: Any, what: str) -> Value:
     return float(array) if array.ndim == 0 else array
 
 
+def typed_value(graph: Graph, given: Any, name: str) -> Value:
+    """An input's value in the graph's type; a `ChainruleError` for what is no number, or too large for that type."""
+    value = as_value(given, f"the value of {name}")
+    typed: Value = graph.typed(value)
+    if graph.dtype is not None and np.any(np.isinf(typed) > np.isinf(value)):
+        raise ChainruleError("value", f"the value of {name} is larger than the largest float32, about {graph.largest}")
+    return typed
+
+
 def bound_values(graph: Graph, values: Mapping[str, Any], inputs: Iterable[str] | None = None) -> dict[int, Value]:
     """The values of inputs by place: those given, then the bar's; a `ChainruleError` where one is missing."""
     bound: dict[int, Value] = {}
     absent = False
     places, at = graph.names, graph.at
     for name in graph.inputs if inputs is None else inputs:
-        given = values.get(name)
+        i, given = places[name], values.get(name)
         if given is None:
             given = at.get(name)
-        i = places[name]
         if type(given) is float and graph.dtype is None:
             bound[i] = given
         elif given is not None:
-            bound[i] = graph.typed(as_value(given, f"the value of {name}"))
+            bound[i] = typed_value(graph, given, name)
         elif graph.nodes[i].op is INPUT:
             absent = True
     if absent and (missing := graph.missing(values)):
@@ -170,11 +179,8 @@ def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
 
 def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None:
     """The values on Python's floats; None where an input is an array, or an operation has no scalar form."""
-    if graph.dtype is not None:
+    if graph.dtype is not None or not FLOAT.issuperset(map(type, bound.values())):
         return None
-    for given in bound.values():
-        if type(given) is not float:
-            return None
     tape: list[Any] = []
     value: Any
     for node in graph.nodes[: graph.output + 1]:

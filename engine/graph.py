@@ -15,6 +15,7 @@ import numpy as np
 from .errors import ChainruleError, Span, did_you_mean
 from .misfits import misfit
 from .ops import Op, Traced
+from .ops.base import quietly
 from .ops.sizes import check_broadcast
 
 Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
@@ -191,7 +192,13 @@ class Graph:
         """A number or an array in the graph's type; anything else as it is."""
         if self.dtype is None or value is None or isinstance(value, Traced):
             return value
-        return np.asarray(value, dtype=self.dtype)[()]
+        with quietly():  # a number too large becomes inf
+            return np.asarray(value, dtype=self.dtype)[()]
+
+    @property
+    def largest(self) -> str:
+        """The largest number in the graph's type, in short."""
+        return f"{np.finfo(self.dtype or float).max:.1e}".replace("+", "")
 
     # --- building -----------------------------------------------------------------------------------------------------
 

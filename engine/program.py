@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .errors import ChainruleError, did_you_mean
-from .evaluate import as_value, checked_names, missing_error, trace_forward, value_and_grad
+from .evaluate import checked_names, missing_error, trace_forward, typed_value, value_and_grad
 from .graph import Graph, Node, Value
 from .syntax import parse_into
 from .tensors import Tensor
@@ -59,7 +59,7 @@ class Program(Graph):
                 given = self.constant_value(node.args[0]) if node.args else 0.0  # 0 where the output needs no value
             if isinstance(given, Tensor):
                 return given
-            made = Tensor(self.typed(as_value(given, f"the value of {node.name}")))
+            made = Tensor(typed_value(self, given, node.name))
             made.requires_grad = not node.frozen and node.name not in frozen
             return made
 

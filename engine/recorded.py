@@ -19,8 +19,9 @@ import numpy as np
 
 from .autograd import Edge, Function, reachable
 from .errors import ChainruleError, did_you_mean
+from .evaluate import typed_value
 from .graph import INPUT, Value
-from .program import Program, Run
+from .program import Program, Run, computing_type
 from .tensors import Tensor, tensor
 
 
@@ -33,16 +34,17 @@ class Recording:
         values: Mapping[str, Value],
         no_grad: frozenset[str] = frozenset(),
         title: str = "",
+        dtype: Any = None,
     ) -> None:
         self.function = function
-        self.arguments = {name: _argument(value, name not in no_grad) for name, value in values.items()}
+        self.program = Program(source=title or function.__name__, dtype=computing_type(dtype))
+        self.arguments = {name: self._argument(name, value, name not in no_grad) for name, value in values.items()}
         with _locals_of(function) as found, contextlib.redirect_stdout(sys.stderr):
             output = called(function, self.arguments)
         if not isinstance(output, Tensor):
             output = Tensor(as_number(output, function))
         self.names = {id(value): name for name, value in found.items() if isinstance(value, Tensor)}
         self.locals = found
-        self.program = Program(source=title or function.__name__)
         self.tape: list[Any] = []
         self._places: dict[int, int] = {}
         self._build(output)
@@ -50,6 +52,14 @@ class Recording:
     def run(self) -> Run:
         """The Tensors by name and place."""
         return Run(self.program, self.tape)
+
+    def _argument(self, name: str, value: Value, requires_grad: bool) -> Any:
+        """What the function is called with: a Tensor, or for what requires no gradient the plain number or array."""
+        if requires_grad:
+            return tensor(typed_value(self.program, value, name), requires_grad=True)
+        if isinstance(value, float):
+            return int(value) if value.is_integer() else value
+        return typed_value(self.program, value, name)
 
     def _build(self, output: Tensor) -> None:
         """The recorded functions, the oldest first, as nodes."""
@@ -104,13 +114,6 @@ class Recording:
         if wanted is not None and wanted not in names:
             return wanted
         return next(free for k in range(1, len(names) + 2) if (free := f"c{k}") not in names)
-
-
-def _argument(value: Value, requires_grad: bool) -> Any:
-    """What the function is called with: a Tensor, or for what requires no gradient the plain number or array."""
-    if requires_grad:
-        return tensor(value, requires_grad=True)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def as_number(output: Any, function: Callable[..., Any]) -> Value:

@@ -15,7 +15,7 @@ from .evaluate import backward, forward
 from .graph import Graph
 from .ops import CONSTANTS
 
-Column = np.ndarray[Any, np.dtype[np.float64]]
+Column = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 
 def is_rowwise(graph: Graph) -> bool:
@@ -35,10 +35,10 @@ def value_and_grad_of_rows(
     """
     shape = np.shape(next(iter(columns.values())))
     tape = forward(graph, columns)
-    adjoints = backward(graph, tape, np.ones(shape))
+    adjoints = backward(graph, tape, graph.typed(np.ones(shape)))
     gradients = {}
     for name in wrt:
         place = graph.names[name]
         adjoint = adjoints[place] if place < len(tape) else None
-        gradients[name] = np.zeros(shape) if adjoint is None else np.broadcast_to(adjoint, shape)
+        gradients[name] = np.broadcast_to(graph.typed(0.0) if adjoint is None else adjoint, shape)
     return np.broadcast_to(tape[graph.output], shape), gradients

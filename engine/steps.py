@@ -222,7 +222,7 @@ def _local(op: Op, n: int, y: Any, xs: Sequence[Any]) -> Value | None:
     with quietly():
         if PLAIN.issuperset(map(type, (y, *xs))):
             return scalar_cotangent(op, n, 1.0, y, xs)
-        local: Value = vjp(np.ones(np.shape(y))[()], y, *xs)
+        local: Value = vjp(np.ones(np.shape(y), np.asarray(y).dtype)[()], y, *xs)
         return local
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from command import run
 
 import chainrule as cr
 from chainrule.analysis import analyse
+from chainrule.cli.stream.blocks import Block
+from chainrule.cli.stream.settings import Settings
+from chainrule.cli.stream.work import Worker
 from chainrule.crosscheck import compare
 
 SINGLE = np.dtype(np.float32)
@@ -82,6 +86,67 @@ def test_command_shows_what_float32_has():
     assert record["gradients"] == {"x": 0.1}
     assert "0.1" in run(["chainrule", "y=0.1*x", "x=3", "--dtype", "float32", "--digits", "17", "--no-check"]).out
     assert "float64" in run(["chainrule", "x", "x=3", "--dtype", "float16"]).err
+
+
+def test_batch_together_and_one_by_one():
+    """Rows of one program, each by itself or all as arrays, come to the same float32, written in its own digits."""
+    points = [{"x": k / 7, "w": 3 - k / 11} for k in range(1, 30)]
+    for text in ("y = sin(0.1*x)*w + x^2.5", "k = 0.1; y = k*gamma(x)/exp(w)", "y = x if x > w else sigmoid(w)*0"):
+        lines = [json.dumps({"expression": text, "at": point}).encode() for point in points]
+        together = Worker(Settings(dtype="float32")).run(Block(1, 1, None, "jsonl", b"\n".join(lines))).texts
+        single = Worker(Settings(dtype="float32"))
+        assert together == [single.run(Block(i, i, None, "jsonl", line)).texts[0] for i, line in enumerate(lines, 1)]
+        program = cr.parse(text, dtype="float32")
+        for point, record in zip(points, map(json.loads, together), strict=True):
+            value, gradients = program.value_and_grad(point)
+            assert record["dtype"] == "float32"
+            assert [record["value"], *record["gradients"].values()] == [
+                float(str(v)) for v in (value, *gradients.values())
+            ]
+
+
+def test_batch_of_rows_and_formats(tmp_path):
+    table = tmp_path / "points.csv"
+    table.write_text("x,w\n3,0.3\n0.1,pi\n1e-40,2\n1e39,1\n")
+    words = ["chainrule", "batch", str(table), "--expression", "y=sin(0.1*x)*w", "--dtype", "float32"]
+    done = run(words)
+    *found, error = map(json.loads, done.out.splitlines())
+    assert [r["value"] for r in found] == [0.08865607, pytest.approx(math.sin(0.01) * math.pi, rel=2.0**-22), 2e-41]
+    assert [r["gradients"]["w"] for r in found] == [0.29552022, 0.009999834, 1e-41]
+    assert "larger than the largest float32" in error["error"]["message"]
+    lines = run([*words, "--format", "csv"]).out.splitlines()
+    assert lines[1] == "2,0.08865607,0.028660098,0.29552022,"
+    checked = [json.loads(line) for line in run([*words, "--check"]).out.splitlines()]
+    assert [r["check"]["x"]["verdict"] for r in checked[:3]] == ["agrees"] * 3
+
+
+def test_pictures_and_explanations_have_its_digits():
+    words = ["y=sin(0.1*x)*w", "x=3", "w=0.3", "--dtype", "float32", "--json"]
+    for command in ("graph", "explain"):
+        text = run(["chainrule", command, *words]).out
+        assert json.loads(text)["dtype"] == "float32"
+        assert "0.300000011" not in text
+        assert '"local": 0.9553365' in text
+
+
+def test_functions_of_a_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import numpy as np\ndef f(x, w):\n    return np.sin(0.1*x)*w\n")
+    done = run(["chainrule", f"{path}:f", "x=3", "w=0.3", "--dtype", "float32", "--json", "--check"])
+    record = json.loads(done.out)
+    assert (record["dtype"], record["value"]) == ("float32", 0.08865607)
+    assert record["gradients"] == {"x": 0.028660098, "w": 0.29552022}
+    assert {check["verdict"] for check in record["check"].values()} == {"agrees"}
+
+
+def test_too_large():
+    program = cr.parse("x", dtype="float32")
+    with pytest.raises(cr.ChainruleError, match=r"the value of x is larger than the largest float32, about 3\.4e38"):
+        program.value_and_grad({"x": [1.0, 1e39]})
+    with pytest.raises(cr.ChainruleError, match=r"1e39 is larger than the largest number, about 3\.4e38"):
+        cr.parse("1e39*x", dtype="float32")
+    assert program.value_and_grad({"x": np.inf})[0] == np.inf
+    assert cr.parse("1e39*x").value_and_grad({"x": 1})[0] == 1e39
 
 
 def test_unknown_type():

@@ -225,9 +225,8 @@ def show_markdown(analysis: Analysis, checks: list[Check] | None, digits: int) -
 
 def record(analysis: Analysis, checks: list[Check] | None) -> dict[str, Any]:
     """The result as one JSON object (the README has its schema)."""
-    made = result_record(1, analysis.program.source.strip(), analysis.output, analysis.value, analysis.gradients)
-    if analysis.program.dtype is not None:
-        made["dtype"] = np.dtype(analysis.program.dtype).name
+    program = analysis.program
+    made = result_record(1, program.source.strip(), program, analysis.value, analysis.gradients)
     if analysis.missing:
         made["missing"] = analysis.missing
     made["nodes"] = [

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chainrule.errors import ChainruleError
+from chainrule import ChainruleError, Program
 
 
-def result_record(id_: Any, expression: str, output: str, value: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
+def result_record(
+    id_: Any, expression: str, program: Program, value: Any, gradients: Mapping[str, Any]
+) -> dict[str, Any]:
     """A program's value and gradients."""
-    return {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
+    output, dtype = program.output_name, program.dtype
+    made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
+    return made if dtype is None else {**made, "dtype": dtype.__name__}
 
 
 def error_record(

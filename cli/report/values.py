@@ -13,7 +13,7 @@ SHOWN = 6  # elements of an array that a table shows before it summarises
 
 def number(value: float, digits: int) -> str:
     """A number to so many significant digits; whole numbers in full where they fit."""
-    value = _shortest(value)
+    value = shortest(value)
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
@@ -23,9 +23,15 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{digits}g}"
 
 
-def _shortest(value: Any) -> float:
+def shortest(value: Any) -> float:
     """A number as Python's float; one of float32 with no more digits than tell it from its neighbours."""
     return float(str(value)) if isinstance(value, np.float32) else float(value)
+
+
+def floats(values: np.ndarray[Any, Any]) -> list[float]:
+    """An array of numbers as Python's floats."""
+    found: list[float] = list(map(shortest, values)) if values.dtype == np.float32 else values.tolist()
+    return found
 
 
 def value_text(value: Any, digits: int, limit: int = SHOWN) -> str:
@@ -53,7 +59,7 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [jsonable(v) for v in value]
     if isinstance(value, (float, np.floating)):
-        value = _shortest(value)
+        value = shortest(value)
         return value if math.isfinite(value) else number(value, 1)
     if isinstance(value, np.ndarray):
         return jsonable(list(value) if value.dtype == np.float32 else value.tolist())

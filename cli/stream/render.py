@@ -15,7 +15,7 @@ from chainrule.printing import element_name
 from chainrule.rows import Column
 
 from ..report.grids import markdown_row
-from ..report.values import number, to_json, value_text
+from ..report.values import floats, number, shortest, to_json, value_text
 from .blocks import DELIMITERS
 from .settings import Settings
 
@@ -74,7 +74,7 @@ class JsonLines:
 
     def numbers(self, values: Column) -> Sequence[Any]:
         """Floats as they are (their text is JSON's), words for those that are not finite."""
-        found: list[Any] = values.tolist()
+        found: list[Any] = floats(values)
         if np.isfinite(values).all():
             return found
         return [v if math.isfinite(v) else f'"{number(v, 1)}"' for v in found]
@@ -135,9 +135,8 @@ class Cells:
     def numbers(self, values: Column) -> Sequence[Any]:
         """Numbers as cells show them."""
         if self.exact and np.isfinite(values).all():
-            found: list[float] = values.tolist()
-            return found
-        return [self._number(v) for v in values.tolist()]
+            return floats(values)
+        return [self._number(v) for v in floats(values)]
 
     def word(self, value: Any) -> str:
         """Text as it is, anything else as JSON."""
@@ -148,7 +147,7 @@ class Cells:
             return value or ""
         if not self.exact:
             return value_text(value, self.digits)
-        return repr(float(value)) if np.ndim(value) == 0 else to_json(value)
+        return repr(shortest(value)) if np.ndim(value) == 0 else to_json(value)
 
     def _gradients(self, gradients: Mapping[str, Any]) -> str:
         if self.exact:

@@ -17,6 +17,7 @@ from chainrule.rows import Column, is_rowwise, value_and_grad_of_rows
 from chainrule.syntax.characters import canonical_name
 
 from ..report.records import result_record
+from ..report.values import floats
 from .limits import limited
 from .records import Record
 from .render import SLOT
@@ -90,7 +91,7 @@ class Model:
     def _template(self) -> str | None:
         """A row's text with places for its words and numbers; None where no row has such a text."""
         text = SLOT if self.expression is None else self.expression
-        row = result_record(SLOT, text, self.program.output_name, SLOT, dict.fromkeys(self.wrt, SLOT))
+        row = result_record(SLOT, text, self.program, SLOT, dict.fromkeys(self.wrt, SLOT))
         parts = self.renderer.result(row).split(self.renderer.slot)
         if len(parts) != 3 + (self.expression is None) + len(self.wrt):
             return None
@@ -100,7 +101,9 @@ class Model:
 def _default(program: Program, name: str, common: Mapping[str, Value]) -> Value | None:
     args = program.nodes[program.names[name]].args
     found = common.get(name, program.at.get(name))
-    return program.constant_value(args[0]) if found is None and args else found
+    if found is None and args:
+        found = program.constant_value(args[0])
+    return float(found) if isinstance(found, np.floating) else found
 
 
 class Rows:
@@ -161,7 +164,7 @@ class Rows:
         assert model is not None
         numbers = model.numbers(dict(zip(model.defaults, np.array(values).T.copy(), strict=True)))
         if model.template is None or any(record.extra for record in gathered):
-            rows = zip(gathered, *(column.tolist() for column in numbers), strict=True)
+            rows = zip(gathered, *map(floats, numbers), strict=True)
             return [self._text(*row) for row in rows]
         words = [[renderer.word(record.id) for record in gathered]]
         if model.expression is None:
@@ -173,6 +176,6 @@ class Rows:
         assert self.model is not None
         text = str(self.worker.settings.expression or record.expression).strip()
         found = dict(zip(self.model.wrt, gradients, strict=True))
-        made = result_record(record.id, text, self.model.program.output_name, value, found)
+        made = result_record(record.id, text, self.model.program, value, found)
         made |= {key: given for key, given in record.extra.items() if key not in made}
         return self.worker.renderer.result(made)

@@ -23,6 +23,7 @@ class Settings:
     nodes, symbolic, check  what a result holds besides
     separate    whether error records go to a file of their own
     limit       the longest line in bytes, and `elements` the most numbers in a result
+    dtype       what is computed in: float64 or float32
     timeout     seconds for a line; None for no limit
     output      the name of the output of `expression`
     columns     for rows of cells: the inputs' elements whose derivatives have columns of their own
@@ -39,6 +40,7 @@ class Settings:
     symbolic: bool = False
     check: bool = False
     seed: int = 0
+    dtype: str = "float64"
     digits: int = 6
     separate: bool = False
     limit: int = 16 * 2**20

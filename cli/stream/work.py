@@ -151,7 +151,7 @@ class Worker:
             value, gradients = program.value_and_grad(values, chosen, record.cotangent)
             self.check_size(value, gradients)
             text = record.expression if settings.expression is None else settings.expression
-            made = result_record(record.id, str(text).strip(), program.output_name, value, gradients)
+            made = result_record(record.id, str(text).strip(), program, value, gradients)
         else:
             made = self._analysed(program, values, wrt, no_grad, record, done)
         if record.extra:
@@ -179,7 +179,7 @@ class Worker:
         key = (text, names)
         program = self.programs.get(key)
         if program is None:
-            program = parse(text, names=names, seed=self.settings.seed)
+            program = parse(text, names=names, seed=self.settings.seed, dtype=self.settings.dtype)
             self.programs[key] = program if key in self.programs else None  # kept when it is seen a second time
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.clear()

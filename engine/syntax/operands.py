@@ -55,9 +55,9 @@ def number(parser: Expressions, word: str, k: int) -> int:
     """The node of a number."""
     if word == "0" or word[-1] == ".":
         _whole_number(parser, word, k)
-    value = float(word)
-    if value == math.inf:
-        parser.fail("value", f"{word} is larger than the largest number, about 1.8e308", k)
+    value, graph = float(word), parser.graph
+    if value == math.inf or (graph.dtype is not None and graph.typed(value) == math.inf):
+        parser.fail("value", f"{word} is larger than the largest number, about {graph.largest}", k)
     nodes = parser.nodes
     node = parser.known[word] = len(nodes)
     nodes.append(Node(NUMBER, (), (k, k + 1), True, value))
