@@ -18,7 +18,8 @@ from chainrule.syntax.characters import canonical_name, is_name
 from .blocks import DELIMITERS, Block, cut
 
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # as results spell them
-_decoder = json.JSONDecoder()
+# Many write NaN and Infinity; what else is infinite in JSON is a number too large.
+_decoder = json.JSONDecoder(parse_constant={"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get)
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -148,7 +149,7 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
             raise ChainruleError("format", "at is no object", hint='write "at": {"x": 3}')
         record.at = {
             name if name.isidentifier() and name.isascii() else _name(name): (
-                value if type(value) is float else _value(value, seed, name)
+                value if type(value) is float and -math.inf < value < math.inf else _value(value, seed, name)
             )
             for name, value in at.items()
         }
@@ -188,10 +189,14 @@ def _value(given: Any, seed: int, name: str) -> Value:
     try:
         if type(given) is int:
             return float(given)
+        if type(given) is float:  # an infinite one
+            raise OverflowError
         if isinstance(given, list):
             array = np.asarray(given)
             if array.dtype.kind not in "if" and array.size:
                 array = np.asarray([float(v) for v in _leaves(given)]).reshape(array.shape)
+            elif np.isinf(array).any():
+                raise OverflowError
             return array.astype(float)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         message = f"the value of {name} is no number and no array of numbers"
@@ -210,6 +215,8 @@ def _leaves(given: Any) -> Iterator[Any]:
             yield from _leaves(part)
         elif isinstance(part, bool) or part is None or (isinstance(part, str) and part not in NOT_FINITE):
             raise TypeError
+        elif type(part) is float and math.isinf(part):
+            raise OverflowError
         else:
             yield part
 
@@ -280,13 +287,19 @@ def _parsed(text: str, first: int, block: Block) -> Iterator[tuple[int, list[str
             done += before + 1
 
 
+def plain_number(text: str) -> float | None:
+    """The number of a cell that holds nothing else; None where it needs a closer look, as one too large does."""
+    try:
+        value = None if "_" in text else float(text)
+    except ValueError:
+        return None
+    return None if value is not None and math.isinf(value) and text.rstrip()[-1].isdecimal() else value
+
+
 def cell_value(text: str, seed: int, name: str) -> Value:
     """A cell's value: a number, or a constant expression. Raises `ChainruleError`."""
-    try:
-        if "_" not in text:
-            return float(text)
-    except ValueError:
-        pass
+    if (value := plain_number(text)) is not None:
+        return value
     try:
         return parse_value(text, seed=seed, name=name)
     except ChainruleError as error:

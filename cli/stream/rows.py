@@ -19,7 +19,7 @@ from chainrule.syntax.characters import canonical_name
 from ..report.records import result_record
 from ..report.values import floats
 from .limits import limited
-from .records import Record
+from .records import Record, plain_number
 from .render import SLOT
 
 if TYPE_CHECKING:
@@ -42,14 +42,6 @@ def simple_bar(text: str) -> dict[str, float] | None:
             return None
     finite = all(map(math.isfinite, values.values()))
     return values if finite and len(values) == len(items) else None
-
-
-def _number(cell: Any) -> Any:
-    """A cell's number; the cell itself where it holds something else."""
-    try:
-        return float(cell) if type(cell) is str and "_" not in cell else cell
-    except ValueError:
-        return cell
 
 
 class Model:
@@ -136,7 +128,7 @@ class Rows:
             return False
         row = [at.get(name, default) for name, default in self.model.defaults.items()]
         if record.cells:
-            row = [_number(value) for value in row]
+            row = [plain_number(value) if type(value) is str else value for value in row]
         if any(type(value) is not float for value in row):
             return False
         self.records.append(record)

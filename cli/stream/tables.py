@@ -65,6 +65,7 @@ def _rows(block: Block) -> list[list[str]] | None:
 def _numbers(cells: Sequence[str]) -> Column | None:
     """A column of plain numbers; None where a cell holds anything else."""
     try:
-        return None if "_" in "".join(cells) else np.array(list(map(float, cells)))
+        column = None if "_" in "".join(cells) else np.array(list(map(float, cells)))
     except ValueError:
         return None
+    return None if column is not None and np.isinf(column).any() else column
