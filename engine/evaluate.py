@@ -32,21 +32,24 @@ def value_and_grad(
     Without a `cotangent` (of the output's shape) the output must be a scalar. The gradient of an input has the input's
     shape, and is 0 where the output does not depend on it. Raises `ChainruleError`.
     """
-    inputs, places, nodes = graph.inputs, graph.names, graph.nodes
-    names = [n for n in inputs if not nodes[places[n]].frozen] if wrt is None else checked_names(graph, wrt)
-    bound = bound_values(graph, values, inputs)
-    numbers = scalar_forward(graph, bound)
-    if numbers is not None and cotangent is None:  # numbers all along, the commonest case
+    chosen = None if wrt is None else checked_names(graph, wrt)
+    return value_and_grad_of(graph, forward(graph, values), chosen, cotangent)
+
+
+def value_and_grad_of(
+    graph: Graph, tape: Sequence[Value], wrt: Iterable[str] | None = None, cotangent: Any = None
+) -> tuple[Value, dict[str, Value]]:
+    """The second half of it: what `forward` has computed is there. Raises `ChainruleError`."""
+    places, nodes, value = graph.names, graph.nodes, tape[graph.output]
+    names = [n for n in graph.inputs if not nodes[places[n]].frozen] if wrt is None else wrt
+    if cotangent is None and FLOAT.issuperset(map(type, tape)):  # numbers all along, the commonest case
         adjoints: list[Any] = [None] * len(nodes)
         adjoints[graph.output] = 1.0
         with quietly():
-            _scalar_backward(graph, numbers, adjoints)
-        gradients = {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
-        return numbers[graph.output], gradients
-    tape = array_forward(graph, bound) if numbers is None else numbers
-    value = tape[graph.output]
+            _scalar_backward(graph, tape, adjoints)
+        return value, {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
     adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
-    gradients = {name: gradient_of(tape, adjoints, graph.names[name]) for name in names}
+    gradients = {name: gradient_of(tape, adjoints, places[name]) for name in names}
     return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
 
 

@@ -23,7 +23,8 @@ from .records import Record, plain_number
 from .render import SLOT
 
 if TYPE_CHECKING:
-    from .work import Done, Singles, Worker
+    from .singles import Singles
+    from .work import Done, Worker
 
 _ITEM = re.compile(r"\s*([^\W\d]\w*)\s*=\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*")
 

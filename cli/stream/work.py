@@ -14,25 +14,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrule import ChainruleError, Program, parse
-from chainrule.evaluate import chosen_inputs, missing_error
+from chainrule import ChainruleError, Program
 from chainrule.graph import Value
 from chainrule.ops import CALLS, CONSTANTS
 from chainrule.ops.base import quietly
+from chainrule.program import computing_type
+from chainrule.syntax import parse_into
 
 from ..options import refuse_unknown
-from ..report.records import error_record, result_record
+from ..report.records import error_record
 from .blocks import Block
 from .limits import limited
 from .records import Record, cell_value, records
 from .render import FLOAT, renderer
 from .rows import Rows
 from .settings import Settings
+from .singles import Singles
 from .tables import table_texts
 
 MOST_PROGRAMS = 100  # kept parsed
-TOGETHER = 32  # records that are parsed, then evaluated, then rendered
-SYMPY_SECONDS = 10.0  # SymPy's time for a line
 SPECIAL = frozenset({*CONSTANTS, *CALLS})  # names whose meaning depends on whether a value is given
 
 T = TypeVar("T")
@@ -66,6 +66,7 @@ class Worker:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.quick = settings.quick
+        self.dtype = computing_type(settings.dtype)
         self.renderer = renderer(settings)
         self.errors = renderer(Settings()) if settings.separate else self.renderer
         self.programs: dict[Any, Program | None] = {}
@@ -88,7 +89,7 @@ class Worker:
         settings, done = self.settings, Done([])
         if (texts := table_texts(self, block)) is not None:
             return Done(texts)
-        singles = Singles(self, block, done)
+        singles = Singles(self, block.file, done)
         rows = Rows(self, singles, done)
         last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
         before = self.model(last[0]) if last else None
@@ -132,32 +133,6 @@ class Worker:
         except Exception as error:
             return ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
 
-    def parsed(self, record: Record) -> Program:
-        """The program of a record. Raises `ChainruleError`."""
-        if record.error is not None:
-            raise record.error
-        text = record.expression if self.settings.expression is None else self.settings.expression
-        if text is None:
-            raise ChainruleError("format", "the line has no expression", hint='"expression" holds it, or --expression')
-        return self.program(text, record.at or record.cells, record.wrt)
-
-    def evaluated(self, record: Record, program: Program, done: Done) -> dict[str, Any]:
-        """The result of a record as an object. Raises `ChainruleError`."""
-        settings = self.settings
-        values = self.values(program, record)
-        wrt, no_grad = self.inputs(program, record.wrt)
-        if self.quick:
-            chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
-            value, gradients = program.value_and_grad(values, chosen, record.cotangent)
-            self.check_size(value, gradients)
-            text = record.expression if settings.expression is None else settings.expression
-            made = result_record(record.id, str(text).strip(), program, value, gradients)
-        else:
-            made = self._analysed(program, values, wrt, no_grad, record, done)
-        if record.extra:
-            made |= {key: given for key, given in record.extra.items() if key not in made}
-        return made
-
     def error_record(self, record: Record, error: ChainruleError, file: str | None) -> dict[str, Any]:
         """The error record of a line."""
         text = record.expression if self.settings.expression is None else self.settings.expression
@@ -171,15 +146,18 @@ class Worker:
             message = f"the result has {size:,} numbers; the limit is {self.settings.elements:,}"
             raise ChainruleError("limit", message, hint="--max-numbers sets the limit")
 
-    def program(self, text: str, at: Iterable[str], wrt: Iterable[str] | None = None) -> Program:
-        """A program, in which values for `at` are given. Raises `ChainruleError`."""
+    def program(
+        self, text: str, at: Iterable[str], wrt: Iterable[str] | None = None, words: list[str] | None = None
+    ) -> Program:
+        """A program, in which values for `at` are given; `words` are its text's. Raises `ChainruleError`."""
         names = self.special(at)
         if wrt is not None:
             names |= SPECIAL.intersection(wrt)
         key = (text, names)
         program = self.programs.get(key)
         if program is None:
-            program = parse(text, names=names, seed=self.settings.seed, dtype=self.settings.dtype)
+            program = Program(dtype=self.dtype)
+            parse_into(program, text, names=names, seed=self.settings.seed, words=words)
             self.programs[key] = program if key in self.programs else None  # kept when it is seen a second time
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.clear()
@@ -215,74 +193,6 @@ class Worker:
         has = program.inputs
         common = None if settings.wrt is None else [name for name in settings.wrt if name in has]
         return common if own is None else own, [name for name in settings.no_grad if name in has]
-
-    def _analysed(
-        self,
-        program: Program,
-        values: Mapping[str, Value],
-        wrt: list[str] | None,
-        no_grad: list[str],
-        record: Record,
-        done: Done,
-    ) -> dict[str, Any]:
-        """The result with what `grad` knows besides: nodes, further derivatives, formulas, SymPy's check."""
-        from chainrule.analysis import analyse
-        from chainrule.crosscheck import check
-
-        from ..report.gradients import record as full_record
-
-        settings = self.settings
-        if not settings.symbolic and (missing := program.missing(values)):
-            raise missing_error(program, missing)
-        analysis = analyse(
-            program, values, wrt=wrt, no_grad=no_grad, cotangent=record.cotangent, kind=settings.kind,
-            order=settings.order,
-        )  # fmt: skip
-        self.check_size(analysis.value if analysis.value is not None else 0.0, analysis.gradients)
-        checks = None
-        if (settings.symbolic or settings.check) and analysis.wrt:
-            checks = check(analysis, min(SYMPY_SECONDS, settings.timeout or SYMPY_SECONDS))
-        made = full_record(analysis, checks)
-        made["id"] = record.id
-        if not settings.nodes:
-            del made["nodes"]
-        if not settings.check:
-            made.pop("check", None)
-        done.differing += any(c.verdict == "differs" for c in checks or ())
-        return made
-
-
-class Singles:
-    """Records that are evaluated one by one, a few at a time: each step for all of them, which keeps its code warm."""
-
-    def __init__(self, worker: Worker, block: Block, done: Done) -> None:
-        self.worker = worker
-        self.file = block.file
-        self.done = done
-        self.records: list[Record] = []
-
-    def add(self, record: Record) -> None:
-        """Take a record in."""
-        self.records.append(record)
-        if len(self.records) >= TOGETHER:
-            self.flush()
-
-    def flush(self) -> None:
-        """Evaluate what has been gathered."""
-        if not self.records:
-            return
-        worker, done, attempt = self.worker, self.done, self.worker.attempt
-        gathered, self.records = self.records, []
-        found: list[Any] = [attempt(worker.parsed, record) for record in gathered]
-        for i, program in enumerate(found):
-            if isinstance(program, Program):
-                found[i] = attempt(worker.evaluated, gathered[i], program, done)
-        for record, made in zip(gathered, found, strict=True):
-            text = attempt(worker.renderer.result, made) if type(made) is dict else made
-            if isinstance(text, ChainruleError):
-                done.failed.append(len(done.texts))
-                text = worker.errors.error(worker.error_record(record, text, self.file))
-            done.texts.append(text)
 
 
 def died(settings: Settings, block: Block) -> Done:

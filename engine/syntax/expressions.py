@@ -42,14 +42,15 @@ BOTTOM = Bottom()
 class Expressions:
     """A parser of expressions that adds their nodes to `graph`.
 
-    `names` are names that are inputs even where the language knows a constant of that name (e, pi).
+    `names` are names that are inputs even where the language knows a constant of that name (e, pi); `words` are those
+    of the text, where it is `split` already.
     """
 
-    def __init__(self, graph: Graph, text: str, names: Iterable[str] = ()) -> None:
+    def __init__(self, graph: Graph, text: str, names: Iterable[str] = (), words: list[str] | None = None) -> None:
         self.graph = graph
         self.nodes = graph.nodes
         self.text = text
-        self.words = split(text)
+        self.words = split(text) if words is None else words
         self.k = 0  # the next token
         self.known: dict[str, int] = {}  # words that stand for a node: numbers and names seen so far
         self.forced = frozenset(names)

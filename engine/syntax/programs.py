@@ -23,10 +23,13 @@ _ENDS = _SEPARATORS | _LAST
 _SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
 
 
-def parse_into(graph: Graph, text: str, *, names: Iterable[str] = (), seed: int = 0) -> None:
+def parse_into(
+    graph: Graph, text: str, *, names: Iterable[str] = (), seed: int = 0, words: list[str] | None = None
+) -> None:
     """Parse a program into an empty graph.
 
-    `names` are names that are inputs even where the language has a constant of that name (e, pi).
+    `names` are names that are inputs even where the language has a constant of that name (e, pi); `words` are those of
+    the text, where it is `split` already.
     Raises `ChainruleError` with the place in `text`.
     """
     if len(text) > MAX_TEXT:
@@ -35,7 +38,7 @@ def parse_into(graph: Graph, text: str, *, names: Iterable[str] = (), seed: int 
     collecting = gc.isenabled()
     gc.disable()  # a graph has no cycles, and looking for some takes a quarter of the time
     try:
-        _Program(graph, text, names).parse()
+        _Program(graph, text, names, words).parse()
     finally:
         if collecting:
             gc.enable()

@@ -1,0 +1,131 @@
+"""Records that are evaluated one by one, from their lines to their texts, each step for a few of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from chainrule import ChainruleError, Program
+from chainrule.evaluate import chosen_inputs, forward, missing_error, value_and_grad_of
+from chainrule.syntax import split
+
+from ..report.records import result_record
+from .records import Record
+
+if TYPE_CHECKING:
+    from .work import Done, Worker
+
+TOGETHER = 32  # records for which each step is taken at a time: that keeps its code warm, and takes a third less time
+SYMPY_SECONDS = 10.0  # SymPy's time for a line
+Steps: TypeAlias = tuple[Callable[..., Any], ...]
+
+
+class Singles:
+    """Records that wait to be evaluated by themselves; their texts go to `done`."""
+
+    def __init__(self, worker: Worker, file: str | None, done: Done) -> None:
+        self.worker = worker
+        self.settings = worker.settings
+        self.file = file
+        self.done = done
+        self.records: list[Record] = []
+
+    def add(self, record: Record) -> None:
+        """Take a record in."""
+        self.records.append(record)
+        if len(self.records) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Evaluate what has been gathered."""
+        if not self.records:
+            return
+        worker, done, attempt = self.worker, self.done, self.worker.attempt
+        gathered, self.records = self.records, []
+        found: list[Any] = [None] * len(gathered)
+        for step in self.QUICK if worker.quick else self.FULL:
+            for i, record in enumerate(gathered):
+                made = found[i]
+                if type(made) is not ChainruleError:
+                    found[i] = attempt(step, self, record, made)
+        for record, text in zip(gathered, found, strict=True):
+            if isinstance(text, ChainruleError):
+                done.failed.append(len(done.texts))
+                text = worker.errors.error(worker.error_record(record, text, self.file))
+            done.texts.append(text)
+
+    # --- the steps: each takes a record and what the step before made of it; all raise `ChainruleError` ---------------
+
+    def cut(self, record: Record, _: None) -> list[str] | None:
+        """The words of the record's program; None where every record has the same."""
+        if record.error is not None:
+            raise record.error
+        if self.settings.expression is not None:
+            return None
+        if record.expression is None:
+            raise ChainruleError("format", "the line has no expression", hint='"expression" holds it, or --expression')
+        return split(record.expression)
+
+    def parsed(self, record: Record, words: list[str] | None) -> Program:
+        """The program."""
+        return self.worker.program(self._text(record), record.at or record.cells, record.wrt, words)
+
+    def computed(self, record: Record, program: Program) -> tuple[Program, list[Any]]:
+        """The program and the value of each of its nodes."""
+        return program, forward(program, self.worker.values(program, record))
+
+    def evaluated(self, record: Record, computed: tuple[Program, list[Any]]) -> dict[str, Any]:
+        """The result as an object."""
+        program, tape = computed
+        wrt, no_grad = self.worker.inputs(program, record.wrt)
+        chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
+        value, gradients = value_and_grad_of(program, tape, chosen, record.cotangent)
+        self.worker.check_size(value, gradients)
+        made = result_record(record.id, self._text(record).strip(), program, value, gradients)
+        return _with_extra(made, record)
+
+    def analysed(self, record: Record, program: Program) -> dict[str, Any]:
+        """The result with what `grad` knows besides: nodes, further derivatives, formulas, SymPy's check."""
+        from chainrule.analysis import analyse
+        from chainrule.crosscheck import check
+
+        from ..report.gradients import record as full_record
+
+        settings, values = self.settings, self.worker.values(program, record)
+        wrt, no_grad = self.worker.inputs(program, record.wrt)
+        if not settings.symbolic and (missing := program.missing(values)):
+            raise missing_error(program, missing)
+        analysis = analyse(
+            program, values, wrt=wrt, no_grad=no_grad, cotangent=record.cotangent, kind=settings.kind,
+            order=settings.order,
+        )  # fmt: skip
+        self.worker.check_size(analysis.value if analysis.value is not None else 0.0, analysis.gradients)
+        checks = None
+        if (settings.symbolic or settings.check) and analysis.wrt:
+            checks = check(analysis, min(SYMPY_SECONDS, settings.timeout or SYMPY_SECONDS))
+        made = full_record(analysis, checks)
+        made["id"] = record.id
+        if not settings.nodes:
+            del made["nodes"]
+        if not settings.check:
+            made.pop("check", None)
+        self.done.differing += any(c.verdict == "differs" for c in checks or ())
+        return _with_extra(made, record)
+
+    def rendered(self, record: Record, made: dict[str, Any]) -> str:
+        """The result as text."""
+        return self.worker.renderer.result(made)
+
+    QUICK: ClassVar[Steps] = (cut, parsed, computed, evaluated, rendered)
+    FULL: ClassVar[Steps] = (cut, parsed, analysed, rendered)
+
+    def _text(self, record: Record) -> str:
+        """The text of the record's program."""
+        return self.settings.expression or record.expression or ""
+
+
+def _with_extra(made: dict[str, Any], record: Record) -> dict[str, Any]:
+    """The result with the keys that are passed through."""
+    if record.extra:
+        made |= {key: given for key, given in record.extra.items() if key not in made}
+    return made
