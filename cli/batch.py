@@ -153,6 +153,8 @@ def _header_check(settings: Settings, program: Program | None) -> Callable[[str,
 
     def check(name: str, header: Sequence[str]) -> None:
         columns = ", ".join(header)
+        if len(header) == 1 and ";" in header[0]:
+            raise ChainruleError("file", f"{name} has one column, {columns}", hint="part the cells with commas")
         if program is None and "expression" not in header:
             hint = f"its columns are {columns}; --expression 'y = …' gives one program for every row"
             raise ChainruleError("file", f"{name} has no column 'expression'", hint=hint)

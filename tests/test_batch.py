@@ -86,6 +86,21 @@ def test_one_expression_for_a_table(delimiter):
     assert [r["error"]["kind"] for r in found[2:]] == ["missing", "value", "syntax", "format", "value"]
 
 
+def test_one_expression_for_lines_of_text():
+    lines = ["x=2, w=1", "# a comment", "| x=3, w=pi/2", "x=[1,2][1], w=5", "x=1", "foo", "x=1, x=2, w=1", "w=1, z=3",
+             "", "x = 1e3 , w=2", "x=1e999, w=1", "x=, w=2", '{"x": 2}']  # fmt: skip
+    found = batch("\n".join(lines), "--expression", "y = x*w", status=1)
+    assert [r["id"] for r in found] == [1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13]
+    assert [r.get("value") for r in found] == [
+        2.0, 3 * math.pi / 2, 10.0, None, None, None, None, 2000.0, None, None, None
+    ]  # fmt: skip
+    kinds = [r["error"]["kind"] for r in found if "error" in r]
+    assert kinds == ["missing", "value", "name", "name", "value", "value", "format"]
+    assert "x=1e999: 1e999 is larger" in found[8]["error"]["message"]
+    assert batch("w=5\nw=6", "--expression", "x*w", "--at", "x=2")[1]["value"] == 12.0
+    assert [r["gradients"] for r in batch("x=2\nx=3", "--expression", "x^2", "--hessian")] == [{"x": 4.0}, {"x": 6.0}]
+
+
 def test_values_common_to_all_lines():
     text = "x*w | x=2\nx*w | x=2, w=5\nw = 3; x*w | x=1\nx | x=1"
     found = batch(text, "--at", "w=7", "--at", "unused=1")

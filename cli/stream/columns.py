@@ -21,7 +21,9 @@ def columns(settings: Settings, program: Program | None, first: Block | None) ->
     if program is None and settings.wrt is None:
         return None
     worker, shapes = Worker(settings), dict(program.shapes) if program is not None else {}
-    record = next(records(first, settings.limit, settings.seed), None) if first is not None else None
+    fixed, record = settings.expression is not None, None
+    if first is not None:
+        record = next(records(first, settings.limit, settings.seed, fixed=fixed), None)
     text = settings.expression or (record.expression if record is not None else None)
     if record is not None and record.error is None and text is not None:
         try:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,11 +16,13 @@ from chainrule import ChainruleError, Span, parse_value
 from chainrule.graph import Value
 from chainrule.syntax.characters import canonical_name, is_name
 
+from ..options import split_values
 from .blocks import DELIMITERS, Block, cut
 
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # as results spell them
 # Many write NaN and Infinity; what else is infinite in JSON is a number too large.
 _decoder = json.JSONDecoder(parse_constant={"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get)
+_ITEM = re.compile(r"\s*([^\W\d]\w*)\s*=\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*")
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -48,10 +51,11 @@ class Record:
         self.error: ChainruleError | None = None
 
 
-def records(block: Block, limit: int, seed: int | None) -> Iterator[Record]:
+def records(block: Block, limit: int, seed: int | None, *, fixed: bool = False) -> Iterator[Record]:
     """The records of a block in order. Blank lines are none; nor are, but for CSV, those that start with `#`.
 
-    Without a `seed` no value is read: reading one evaluates a constant expression.
+    Without a `seed` no value is read: reading one evaluates a constant expression. Where the program is `fixed`, lines
+    of text hold values.
     """
     shift = block.id - block.line
     if block.too_long:
@@ -69,7 +73,7 @@ def records(block: Block, limit: int, seed: int | None) -> Iterator[Record]:
                 if len(block.data) > limit and len(text.encode()) > limit:
                     raise _too_long(limit)
                 if block.format == "text":
-                    record.expression = text
+                    _read_text(record, text, seed, fixed)
                 else:
                     _read_object(record, text, seed)
             except ChainruleError as error:
@@ -119,6 +123,54 @@ def _not_utf8(error: UnicodeDecodeError) -> ChainruleError:
     return ChainruleError("format", f"the line is not UTF-8 text (byte {error.start + 1})", hint="save it as UTF-8")
 
 
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _read_text(record: Record, text: str, seed: int | None, fixed: bool) -> None:
+    """Read a line of text into the record: a program, or values for one, `x=2, w=1`. Raises `ChainruleError`."""
+    if text.lstrip()[0] == "{":
+        raise ChainruleError("format", "the line looks like JSON", hint="--input-format jsonl reads JSON lines")
+    if not fixed:
+        record.expression = text
+    elif seed is not None:
+        values = text.strip().removeprefix("|")
+        found = simple_values(values)
+        record.at = _values(values, seed) if found is None else found
+
+
+def simple_values(text: str) -> dict[str, float] | None:
+    """The values of `x=2, w=1` where all are plain numbers; None where the parser has to look."""
+    values = {}
+    items = text.split(",")
+    for item in items:
+        match = _ITEM.fullmatch(item)
+        if match is None:
+            return None
+        try:
+            values[canonical_name(match[1])] = float(match[2])
+        except ValueError:
+            return None
+    finite = all(map(math.isfinite, values.values()))
+    return values if finite and len(values) == len(items) else None
+
+
+def _values(text: str, seed: int) -> dict[str, Value]:
+    """The same where values are expressions. Raises `ChainruleError`."""
+    values: dict[str, Value] = {}
+    for item in split_values(text):
+        name, sign, value = item.partition("=")
+        if not sign:
+            raise ChainruleError("value", f"{item!r} is no value for a name", hint="the line holds values: x=2, w=1")
+        name = _name(name)
+        if name in values:
+            raise ChainruleError("name", f"{name} is given twice", hint="give each name one value")
+        try:
+            values[name] = parse_value(value, seed=seed, name=name)
+        except ChainruleError as error:
+            raise ChainruleError(error.kind, f"{item}: {error.message}", hint=error.hint) from error
+    return values
+
+
 # --- JSON lines -------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +180,8 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
         given = _decode(text)
     except json.JSONDecodeError as error:
         span = Span(error.pos, error.pos + 1)
-        raise ChainruleError("format", f"no valid JSON: {error.msg}", spans=[span], source=text) from error
+        hint = "write an object on each line"
+        raise ChainruleError("format", f"no valid JSON: {error.msg}", spans=[span], source=text, hint=hint) from error
     except (ValueError, RecursionError) as error:
         raise ChainruleError("format", f"no JSON that can be read: {error}") from error
     if not isinstance(given, dict):

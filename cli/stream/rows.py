@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,35 +12,16 @@ from chainrule import ChainruleError, Program
 from chainrule.evaluate import chosen_inputs
 from chainrule.graph import Value
 from chainrule.rows import Column, is_rowwise, value_and_grad_of_rows
-from chainrule.syntax.characters import canonical_name
 
 from ..report.records import result_record
 from ..report.values import floats
 from .limits import limited
-from .records import Record, plain_number
+from .records import Record, plain_number, simple_values
 from .render import SLOT
 
 if TYPE_CHECKING:
     from .singles import Singles
     from .work import Done, Worker
-
-_ITEM = re.compile(r"\s*([^\W\d]\w*)\s*=\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*")
-
-
-def simple_bar(text: str) -> dict[str, float] | None:
-    """The values after a bar where all are plain numbers; None where the parser has to look."""
-    values = {}
-    items = text.split(",")
-    for item in items:
-        match = _ITEM.fullmatch(item)
-        if match is None:
-            return None
-        try:
-            values[canonical_name(match[1])] = float(match[2])
-        except ValueError:
-            return None
-    finite = all(map(math.isfinite, values.values()))
-    return values if finite and len(values) == len(items) else None
 
 
 class Model:
@@ -117,7 +96,7 @@ class Rows:
         if self.worker.settings.expression is None:
             _, bar, values = (record.expression or "").partition("|")
             if bar:
-                found = simple_bar(values)
+                found = simple_values(values)
                 if found is None or record.cells:
                     return False
                 at = {**found, **at}

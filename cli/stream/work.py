@@ -10,6 +10,7 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -91,9 +92,10 @@ class Worker:
             return Done(texts)
         singles = Singles(self, block.file, done)
         rows = Rows(self, singles, done)
-        last = [*records(replace(block, data=block.before, too_long=False), settings.limit, settings.seed)][-1:]
+        read = partial(records, limit=settings.limit, seed=settings.seed, fixed=settings.expression is not None)
+        last = [*read(replace(block, data=block.before, too_long=False))][-1:]
         before = self.model(last[0]) if last else None
-        for record in records(block, settings.limit, settings.seed):
+        for record in read(block):
             model = self.model(record)
             added = False
             if model is not None and (model == before or settings.expression is not None):
