@@ -16,8 +16,9 @@ from chainrule.rows import Column, is_rowwise, value_and_grad_of_rows
 from ..report.records import result_record
 from ..report.values import floats
 from .limits import limited
-from .records import Record, plain_number, simple_values
+from .records import Record
 from .render import SLOT
+from .values import plain_number, simple_values
 
 if TYPE_CHECKING:
     from .singles import Singles

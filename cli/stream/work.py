@@ -26,12 +26,13 @@ from ..options import refuse_unknown
 from ..report.records import error_record
 from .blocks import Block
 from .limits import limited
-from .records import Record, cell_value, records
+from .records import Record, records
 from .render import FLOAT, renderer
 from .rows import Rows
 from .settings import Settings
 from .singles import Singles
 from .tables import table_texts
+from .values import cell_value
 
 MOST_PROGRAMS = 100  # kept parsed
 SPECIAL = frozenset({*CONSTANTS, *CALLS})  # names whose meaning depends on whether a value is given
