@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from chainrule import ChainruleError
 
+from .. import seldom_collect
 from .blocks import Block
 from .records import single_records
 from .settings import Settings
@@ -104,6 +105,7 @@ def serve() -> None:
     import os
     import signal
 
+    seldom_collect()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints must not come between the answers
