@@ -345,7 +345,12 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Cal
             d: Any = op.partials[n]
             if d is None:
                 return None
-            c = scaled(g, d) if type(d) is int else product(g, d(y, *xs))
+            if type(d) is int:
+                c = scaled(g, d)
+            elif len(xs) == 1:
+                c = product(g, d(y, xs[0]))
+            else:
+                c = product(g, d(y, *xs))
         elif (vjp := op.vjp(n)) is not None:
             c = vjp(g, y, *xs)
         else:

@@ -218,7 +218,7 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             else:
                 values.append(x)
                 edges.append(None)
-        y = op.compute(*values)
+        y = op.computed(values)
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
         if not op.flows_to_all:

@@ -19,7 +19,7 @@ import contextvars
 import dis
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -280,6 +280,10 @@ class Op:
 
     def compute(self, *xs: Any) -> Any:
         """The value on plain numbers and arrays. Nothing is raised for nan or inf, and nothing is warned."""
+        return self.computed(xs)
+
+    def computed(self, xs: Sequence[Any]) -> Any:
+        """The same of arguments that stand in a row already."""
         if self.scalar is not None:
             for x in xs:
                 if type(x) not in PLAIN:
@@ -311,7 +315,7 @@ class Op:
         assert self.means is not None
         return self.means(*(_Term(x, library) for x in xs), **self.params).value
 
-    def _on_numbers(self, xs: tuple[Any, ...]) -> Any:
+    def _on_numbers(self, xs: Sequence[Any]) -> Any:
         """The value on plain numbers by the scalar form; nan and inf are NumPy's to give."""
         try:
             return self.scalar(*xs)  # type: ignore[misc]
@@ -342,7 +346,7 @@ class Op:
         for x in xs:
             if isinstance(x, Traced):
                 return x.interpret(op, xs)
-        return op.compute(*xs)
+        return op.computed(xs)
 
     def __repr__(self) -> str:
         inside = "".join(f", {name}={value!r}" for name, value in self.params.items())
