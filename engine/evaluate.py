@@ -7,6 +7,7 @@ several times faster than arrays of no dimension; otherwise NumPy runs. Both rea
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
@@ -17,8 +18,9 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN, chain, quietly, scaled
+from .ops.base import ARITHMETIC, PLAIN, chain, quiet, quietly, scaled
 
+Product = Callable[[Any, Any], Any]
 SINGLE = np.dtype(np.float32)
 FLOAT = frozenset({float})
 PLACES = ((), (0,), (0, 1))  # of one input or two
@@ -48,8 +50,12 @@ def value_and_grad_of(
         with quietly():
             _scalar_backward(graph, tape, adjoints)
         return value, {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
-    adjoints = backward(graph, tape, start_cotangent(graph, value, cotangent))
-    gradients = {name: gradient_of(tape, adjoints, places[name]) for name in names}
+    start = start_cotangent(graph, value, cotangent)
+    for product in (operator.mul, chain):  # a zero cotangent that met what is not finite shows as nan
+        adjoints = backward(graph, tape, start, product)
+        gradients = {name: gradient_of(tape, adjoints, places[name]) for name in names}
+        if all(math.isfinite(np.vdot(g, g)) for g in gradients.values()):
+            break
     return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
 
 
@@ -214,14 +220,13 @@ def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None
 def array_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Value]:
     """The values by NumPy."""
     tape: list[Any] = []
-    with quietly():
-        for i, node in enumerate(graph.nodes[: graph.output + 1]):
-            if node.value is not None:
-                tape.append(graph.typed(node.value))
-            elif node.is_leaf:
-                tape.append(bound[i] if i in bound else tape[node.args[0]] if node.args else math.nan)
-            else:
-                tape.append(graph.apply(i, [tape[j] for j in node.args]))
+    for i, node in enumerate(graph.nodes[: graph.output + 1]):
+        if node.value is not None:
+            tape.append(graph.typed(node.value))
+        elif node.op is INPUT or node.op is LEAF:
+            tape.append(bound[i] if i in bound else tape[node.args[0]] if node.args else math.nan)
+        else:
+            tape.append(graph.apply(i, [tape[j] for j in node.args], traced=False))
     return tape
 
 
@@ -246,13 +251,18 @@ def trace_forward(graph: Graph, leaf: Callable[[int, Node], Any], number: Callab
 # --- backward ---------------------------------------------------------------------------------------------------------
 
 
-def backward(graph: Graph, tape: Sequence[Any], cotangent: Value) -> list[Any]:
-    """The adjoint of every node, None where no cotangent arrived: the tape read from the output to the front."""
+def backward(graph: Graph, tape: Sequence[Any], cotangent: Value, product: Product = chain) -> list[Any]:
+    """The adjoint of every node, None where no cotangent arrived: the tape read from the output to the front.
+
+    `product` multiplies cotangents with local derivatives.
+    """
     adjoints: list[Any] = [None] * len(tape)
     adjoints[graph.output] = cotangent
     plain = type(cotangent) is float and PLAIN.issuperset(map(type, tape))
-    with quietly():
-        (_scalar_backward if plain else _array_backward)(graph, tape, adjoints)
+    if plain:
+        quiet().run(_scalar_backward, graph, tape, adjoints)
+    else:
+        quiet().run(_array_backward, graph, tape, adjoints, product)
     return adjoints
 
 
@@ -290,7 +300,7 @@ def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> 
             adjoints[j] = c if before is None else before + c
 
 
-def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> None:
+def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any], product: Product) -> None:
     """Backward on arrays, or on traced values; broadcasts are undone on the way."""
     nodes = graph.nodes
     for i in range(graph.output, -1, -1):
@@ -302,7 +312,7 @@ def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> N
             if nodes[j].constant:
                 continue
             try:
-                c = cotangent_of(node.op, n, g, tape[i], xs)
+                c = cotangent_of(node.op, n, g, tape[i], xs, product)
             except ChainruleError as error:
                 raise error.located(graph.source, graph.span(i)) from None
             if c is None:
@@ -335,7 +345,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         return float(g * d(np.float64(y), *map(np.float64, xs)))
 
 
-def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Callable[[Any, Any], Any] = chain) -> Any:
+def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Product = chain) -> Any:
     """The cotangent of input `n`, in its shape; None where no gradient flows. The one place that undoes broadcasts.
 
     `product` multiplies the cotangent with a local derivative.

@@ -176,13 +176,14 @@ class Graph:
 
     # --- running one node ---------------------------------------------------------------------------------------------
 
-    def apply(self, i: int, xs: Sequence[Any]) -> Any:
-        """The operation of node `i` on `xs` (numbers, arrays or traced values), its errors placed in the source."""
+    def apply(self, i: int, xs: Sequence[Any], *, traced: bool = True) -> Any:
+        """The operation of node `i` on numbers and arrays or traced values, its errors placed in the source."""
         op = self.nodes[i].op
         try:
             if op.elementwise and len(xs) > 1:
                 check_broadcast(xs)
-            return self.typed(op(*xs))
+            value = op(*xs) if traced else op.computed(xs)
+            return value if self.dtype is None else self.typed(value)
         except ChainruleError as error:
             raise error.located(self.source, self.span(i)) from None
         except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
