@@ -117,6 +117,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     except ChainruleError as error:
         report_error(error)
         status = ExitStatus.UNUSABLE
+    except MemoryError:
+        click.echo("error: the memory does not suffice", err=True)
+        status = ExitStatus.UNUSABLE
     except (KeyboardInterrupt, click.Abort):
         status = ExitStatus.INTERRUPTED
     except OSError as error:

@@ -210,7 +210,7 @@ def run_backward(
 def _sweep(
     starts: Sequence[tuple[Edge, Any]],
     ends: Collection[Edge] | None,
-    needed: Collection[Edge] | None,
+    needed: set[Function | AccumulateGrad] | None,
     wrap: Wrap | None,
     create_graph: bool,
 ) -> tuple[dict[Any, Any], list[Function]] | None:
@@ -242,13 +242,15 @@ def _sweep(
             continue
         if function.retain is not None or (ends is not None and function in ends):
             found[function] = g
+        if needed is not None and needed.isdisjoint(function.edges):
+            continue  # an end: what is below it is not asked for, and keeps what it saved
         visited.append(function)
         op, y, xs = function.op, function.output, function.saved
         if xs is None or recording is not None or function.rank > clock.changed:
             y, xs = _saved_values(function, recording)
         plain = type(g) is float and type(y) is float and PLAIN.issuperset(map(type, xs))
         for n, edge in enumerate(function.edges):
-            if edge is None:
+            if edge is None or (needed is not None and edge not in needed):
                 continue
             c = scalar_cotangent(op, n, g, y, xs) if plain else cotangent_of(op, n, g, y, xs, product)
             if c is None:
@@ -336,8 +338,25 @@ def _through_hooks(hooks: list[Hook], g: Any, wrap: Wrap, create_graph: bool) ->
     for hook in list(hooks):
         replaced = hook(current)
         if replaced is not None:
-            current = replaced if isinstance(replaced, Traced) else wrap(np.asarray(replaced, dtype=float)[()], None)
+            current = _replacement(replaced, current, wrap)
     return current if create_graph else current._data
+
+
+def _replacement(replaced: Any, current: Any, wrap: Wrap) -> Any:
+    """What a hook returned for a cotangent, as a Tensor."""
+    if not isinstance(replaced, Traced):
+        try:
+            replaced = wrap(np.asarray(replaced, dtype=float)[()], None)
+        except (TypeError, ValueError):
+            raise ChainruleError("grad", f"a hook returns a gradient or None, not {type(replaced).__name__}") from None
+    if np.shape(replaced) != np.shape(current):
+        raise ChainruleError(
+            "grad",
+            "hook has changed the size of value: "
+            f"{shape_text(np.shape(replaced))} for a gradient of shape {shape_text(np.shape(current))}",
+            hint="return a gradient of the same shape, or None to leave it as it is",
+        )
+    return replaced
 
 
 # --- what may have gone wrong since forward ---------------------------------------------------------------------------

@@ -27,10 +27,27 @@ def as_data(data: Any, dtype: Any) -> Any:
     return float(array) if array.dtype == np.float64 else array[()]
 
 
+def constant(x: Any) -> Any:
+    """An operand that is no tensor: a copy of an array, which may be changed while the graph lives; never complex."""
+    if x is None or isinstance(x, str):
+        raise ChainruleError("value", f"{x!r} is no number")
+    if not isinstance(x, (np.ndarray, np.generic, complex)):
+        return x
+    if np.iscomplexobj(x):
+        raise ChainruleError("value", "complex numbers are not supported: tensors are real")
+    return x.copy() if isinstance(x, np.ndarray) and x.flags.writeable else x
+
+
 def _without_tensors(data: Any) -> Any:
-    """Nested lists with the numbers of tensors in them."""
+    """Nested lists with the numbers of tensors in them. Refuses those whose gradient would be lost, and None."""
     if isinstance(data, (list, tuple)):
         return [_without_tensors(entry) for entry in data]
+    if getattr(data, "requires_grad", False):
+        raise ChainruleError(
+            "grad",
+            "a tensor made of tensors that require a gradient would lose it",
+            hint="use cr.stack(x, w): it is part of the graph; or detach() what needs no gradient",
+        )
     return data.tolist() if hasattr(data, "tolist") else data
 
 

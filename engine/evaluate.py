@@ -132,6 +132,8 @@ def as_value(given: Any, what: str) -> Value:
     if type(given) is float:
         return given
     try:
+        if given is None:
+            raise TypeError
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         raise ChainruleError("value", f"{what} must be a number or an array of numbers") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd import clock, versions_of
+from .data import constant
 from .errors import ChainruleError
 from .modes import grad_mode, users_line
 from .ops import CALLS, INFIX, Op, shape_text
@@ -118,7 +119,7 @@ class InPlace:
 
     def copy_(self: Any, source: Any) -> Tensor:
         """Take the values of `source`, broadcast to this shape; gradients flow to `source`."""
-        made = source if isinstance(source, InPlace) else type(self)(np.asarray(source, dtype=float)[()])
+        made = source if isinstance(source, InPlace) else type(self)(np.asarray(constant(source), dtype=float)[()])
         return self.apply_in_place(copy_into, made)  # type: ignore[no-any-return]
 
     def fill_(self: Any, value: Any) -> Tensor:

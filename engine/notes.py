@@ -138,7 +138,8 @@ def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
     for x, interval in zip(xs, node.op.domain, strict=False):
         if np.any(np.less(x, interval.low)) or np.any(np.greater(x, interval.high)):
             return f": {node.op.name} is real only in {interval} and at its ends"
-    return ": undefined" if undefined else ": the result is beyond the largest number, about 1.8e308"
+    largest = np.finfo(np.asarray(value).dtype).max
+    return ": undefined" if undefined else f": the result is beyond the largest number, about {largest:.1e}"
 
 
 def _instead(graph: Graph, i: int) -> str:

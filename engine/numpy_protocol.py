@@ -35,6 +35,9 @@ class NumpyProtocol:
             made = op(*inputs)
             return made if op.level != COMPARISON else type(self)(np.asarray(made._data, dtype=bool)[()])
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        written = inputs[:1] if method == "at" else options.get("out", ())
+        if any(isinstance(x, NumpyProtocol) for x in written):
+            raise _unseen(name)
         return _without_gradient(
             lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name, type(self), writes="out" in options
         )
@@ -73,7 +76,11 @@ def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: boo
     def plain(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
             return type(x)(map(plain, x))
-        return x._data if isinstance(x, NumpyProtocol) else x
+        if not isinstance(x, NumpyProtocol):
+            return x
+        data = np.asarray(x._data).view()
+        data.flags.writeable = False  # what is written there would go unseen
+        return data if data.ndim else data[()]
 
     lost = ChainruleError(
         "grad",
@@ -82,10 +89,22 @@ def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: boo
     )
     if writes and _any_requires_grad(args):
         raise lost
-    result = call(*map(plain, args))
-    if not _any_requires_grad(args) or np.asarray(result).dtype.kind in "biu":
-        return wrap(result) if np.asarray(result).dtype.kind == "f" else result
-    raise lost
+    try:
+        result = call(*map(plain, args))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise _unseen(name) from None
+    kind = "" if isinstance(result, tuple) or result is None else np.asarray(result).dtype.kind
+    if _any_requires_grad(args) and kind not in tuple("biu"):
+        raise lost
+    return wrap(result) if kind == "f" else result
+
+
+def _unseen(name: str) -> ChainruleError:
+    return ChainruleError(
+        "value", f"np.{name} would write into a tensor unseen", hint="change it by x[0] = 2, x.fill_(2), x.copy_(w)"
+    )
 
 
 def _any_requires_grad(args: Any) -> bool:

@@ -30,16 +30,18 @@ from .autograd import (
     run_backward,
     versions_of,
 )
-from .data import as_data, check_floating, values_text
+from .data import as_data, check_floating, constant, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
 from .inplace import InPlace
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
-from .ops.arithmetic import COMPARISON, identity
+from .ops.arithmetic import AND, COMPARISON, OR, identity
 from .ops.arrays import index
+from .ops.base import PLAIN
 from .ops.shapes import transpose
+from .ops.sizes import check_broadcast
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -203,32 +205,34 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         """Compute `op` and, where a gradient can flow, record it."""
         values: list[Any] = []
         edges: list[Edge] = []
-        recorded = constant = changed = False
+        recorded = fixed = changed = False
         for x in xs:
             if isinstance(x, Tensor):
                 edge = x._edge
                 values.append(x._data)
                 edges.append(edge)
                 if edge is None:
-                    constant = True
+                    fixed = True
                 else:
                     recorded = True
                 if x._storage is not None:
                     changed = True
             else:
-                values.append(x)
+                values.append(x if type(x) in PLAIN else constant(x))
                 edges.append(None)
+        if op.elementwise and len(values) > 1:
+            check_broadcast(values)
         y = op.computed(values)
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
         if not op.flows_to_all:
             edges = [edge if op.vjp(n) else None for n, edge in enumerate(edges)]
-            constant = True
+            fixed = True
             if not any(edges):
                 return Tensor(y)
         function = Function(op, tuple(values), tuple(edges), y, op.fixed_name or op.backward_name(*xs))
-        if constant:
-            function.given = xs
+        if fixed:
+            function.given = tuple([x if isinstance(x, Tensor) else v for x, v in zip(xs, values, strict=True)])
         if changed:
             function.versions = versions_of(xs, edges)
         if anomaly.enabled:
@@ -285,8 +289,14 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         """The table's functions as methods."""
         if name not in METHODS:
             return self.in_place_method(name)
-        op = METHODS[name] if name not in CALLS else function(name)
-        return lambda *xs, **params: op(self, *xs, **params)
+        op = METHODS[name]
+        if name not in CALLS:
+            return lambda *xs, **params: op(self, *xs, **params)
+        called = function(name)
+        # x.max(0) is along an axis, as x.sum(0); max(x, 0) is elementwise
+        return lambda *xs, **params: (op if op.statics and {int}.issuperset(map(type, xs)) else called)(
+            self, *xs, **params
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *METHODS})
@@ -378,8 +388,9 @@ def _compare(name: str, op: Op) -> Any:
 
 for _name, _row in {name: getattr(Traced, name) for name in dir(Traced)}.items():
     _op = (getattr(_row, "__defaults__", None) or (None,))[0]
-    if isinstance(_op, Op) and _op.level == COMPARISON:
+    if isinstance(_op, Op) and _op.level in (COMPARISON, OR, AND):
         setattr(Tensor, _name, _compare(_name, _op))
+        setattr(Tensor, _op.name, _compare(_op.name, _op))
 
 
 class RemovableHook:

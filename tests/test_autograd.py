@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import gc
 import math
+import re
 import time
 import tracemalloc
 import warnings
@@ -1174,6 +1175,86 @@ def test_plain_numbers_where_python_would_raise(make):
     cr.sum(make(x, 0.0)).backward()
     cr.sum(make(expected, np.zeros(2))).backward()
     np.testing.assert_array_equal(x.grad.numpy(), expected.grad.numpy())
+
+
+def test_what_backward_did_not_run_keeps_what_it_saved():
+    x = leaf([1.0, 2.0])
+    h = cr.exp(x)
+    assert cr.grad(cr.sum(h * h), h)[0].tolist() == (2 * h).tolist()
+    cr.sum(h * 3).backward(inputs=[h])
+    cr.sum(h * 3).backward()
+    assert x.grad.tolist() == (3 * np.exp([1.0, 2.0])).tolist()
+
+
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [
+        (lambda g: cr.sum(g), "hook has changed the size of value: a scalar for a gradient of shape (2,)"),
+        (lambda g: np.ones((2, 2)), "hook has changed the size of value: 2×2"),
+        (lambda g: "two", "a hook returns a gradient or None, not str"),
+    ],
+)
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_hook_that_returns_no_gradient(hook, message, on_leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    (x if on_leaf else y).register_hook(hook)
+    with pytest.raises(cr.ChainruleError, match=re.escape(message)):
+        cr.sum(y).backward()
+
+
+def test_array_that_is_used_again_is_copied():
+    x, buffer, total = leaf(2.0), np.zeros(2), 0.0
+    for i in range(3):
+        buffer[:] = i
+        total = total + cr.sum(x * buffer)
+    total.backward()
+    assert x.grad.item() == 6
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: x * 1j, "complex numbers are not supported"),
+        (lambda x: x + np.array([1j]), "complex numbers are not supported"),
+        (lambda x: x + None, "None is no number"),
+        (lambda x: x.detach().fill_(None), "None is no number"),
+        (lambda x: x * "2", "'2' is no number"),
+        (lambda x: cr.tensor([x * 2, x]), "would lose it"),
+        (lambda x: leaf(np.ones((100_000, 1))) + np.ones((1, 100_000)), "the limit is 100,000,000"),
+    ],
+)
+def test_what_is_no_operand(make, message):
+    with pytest.raises(cr.ChainruleError, match=message):
+        make(leaf(3.0))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: np.add.at(x, 0, 100),
+        lambda x: np.copyto(x, 0.0),
+        lambda x: np.put(x, 0, 9.0),
+        lambda x: np.place(x, [True, False], 9.0),
+        lambda x: np.sin(np.ones(2), out=x),
+    ],
+)
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_numpy_writes_into_no_tensor(write, requires_grad):
+    x = cr.tensor([1.0, 2.0], requires_grad=requires_grad)
+    with pytest.raises(cr.ChainruleError, match=r"unseen|would be lost"):
+        write(x)
+    assert x.tolist() == [1, 2]
+
+
+def test_masks_and_axes_as_methods():
+    A = leaf([[1.0, 5.0], [4.0, 2.0]])
+    assert ((A > 1) & (A < 5)).tolist() == [[False, False], [True, True]]
+    assert A[A.gt(1)].tolist() == [5, 4, 2]
+    assert (A.max(0).tolist(), A.min(axis=1).tolist(), A.max(3.5).tolist()) == ([4, 5], [1, 2], [[3.5, 5], [4, 3.5]])
+    assert cr.stack([A, A]).shape == (2, 2, 2)
+    with pytest.raises(cr.ChainruleError, match=r"np\.svd is not differentiable"):
+        np.linalg.svd(A)
 
 
 # --- Tensors through a program ----------------------------------------------------------------------------------------

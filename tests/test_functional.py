@@ -383,3 +383,8 @@ def test_gradcheck_leaves_its_inputs_alone():
     assert cr.gradcheck(lambda v: v * v, x)
     assert x.grad is None
     assert x.tolist() == [1, 2]
+
+
+def test_gradcheck_of_a_function_that_is_another_each_time():
+    with pytest.raises(cr.ChainruleError, match="other values each time"):
+        cr.gradcheck(lambda x: x * np.random.default_rng().random(), cr.tensor(2.0, requires_grad=True))

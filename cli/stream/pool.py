@@ -116,8 +116,11 @@ def serve() -> None:
             block = pickle.load(requests)
         except EOFError:
             return
-        pickle.dump(worker.run(block), answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+        try:
+            pickle.dump(worker.run(block), answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+        except BrokenPipeError:  # who asked is gone
+            os._exit(0)
 
 
 if __name__ == "__main__":

@@ -338,6 +338,8 @@ class Op:
     def __call__(self, *xs: Any, **params: Any) -> Any:
         """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
         op = self
+        if self.variadic and len(xs) == 1 and isinstance(xs[0], (list, tuple)):
+            xs = tuple(xs[0])  # cr.stack([x, w]), as NumPy has it
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
