@@ -164,7 +164,7 @@ def bound_values(graph: Graph, values: Mapping[str, Any], inputs: Iterable[str] 
             bound[i] = typed_value(graph, given, name)
         elif graph.nodes[i].op is INPUT:
             absent = True
-    if absent and (missing := graph.missing(values)):
+    if absent and (missing := graph.missing({name: v for name, v in values.items() if v is not None})):
         raise missing_error(graph, missing)
     return bound
 

@@ -132,7 +132,7 @@ class Graph:
 
     def missing(self, values: Mapping[str, Any]) -> list[str]:
         """The inputs that the output needs and that have a value neither in `values` nor in the program."""
-        absent = [n for n in self.inputs if values.get(n) is None and not self.is_default(n)]
+        absent = [n for n in self.inputs if n not in values and not self.is_default(n)]
         needed = self.needed() if absent else []
         return [n for n in absent if needed[self.names[n]]]
 

@@ -138,8 +138,10 @@ def _why(node: Node, xs: Sequence[Any], value: Any) -> str:
     for x, interval in zip(xs, node.op.domain, strict=False):
         if np.any(np.less(x, interval.low)) or np.any(np.greater(x, interval.high)):
             return f": {node.op.name} is real only in {interval} and at its ends"
-    largest = np.finfo(np.asarray(value).dtype).max
-    return ": undefined" if undefined else f": the result is beyond the largest number, about {largest:.1e}"
+    if undefined:
+        return ": undefined"
+    largest = f"{np.finfo(np.asarray(value).dtype).max:.1e}".replace("+", "")
+    return f": the result is beyond the largest number, about {largest}"
 
 
 def _instead(graph: Graph, i: int) -> str:

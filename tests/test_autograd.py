@@ -1257,6 +1257,11 @@ def test_masks_and_axes_as_methods():
         np.linalg.svd(A)
 
 
+def test_none_is_no_value_of_a_program():
+    with pytest.raises(cr.ChainruleError, match="x has no value"):
+        cr.parse("x*w").value_and_grad({"x": None, "w": 2})
+
+
 # --- Tensors through a program ----------------------------------------------------------------------------------------
 
 

@@ -152,3 +152,10 @@ def test_too_large():
 def test_unknown_type():
     with pytest.raises(cr.ChainruleError, match="cannot compute in float16"):
         cr.parse("x", dtype="float16")
+
+
+@pytest.mark.parametrize("power", [2, 3, 2.5, -1, 0.1])
+def test_recorded_gradients_of_powers_stay_single(power):
+    x = cr.tensor([0.3, 0.6], requires_grad=True, dtype="float32")
+    (g,) = cr.grad(cr.sum(x**power), x, create_graph=True)
+    assert g.dtype == np.float32

@@ -50,12 +50,12 @@ pow_: Op = Op(
 
 def _power_less(x: Any, p: Any, less: int = 1) -> Any:
     # log x magnifies the rounding of p - less, where there is any; p/2 is exact.
-    q = np.subtract(p, less)
+    q = p - less  # a plain p stays plain: it makes no doubles of single ones
     exact = np.equal(q + less, p)
     power = np.power(x, q)
     if np.all(exact):
         return power
-    half = np.power(x, np.true_divide(p, 2))
+    half = np.power(x, p / 2)
     return np.where(exact, power, half / np.power(x, less // 2) * (half / np.power(x, less - less // 2)))
 
 
