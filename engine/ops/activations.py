@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import where
-from .base import Interval, Op, kink
+from .base import Interval, Op, pole
 from .exponentials import exp
 from .hyperbolic import sech_squared
 from .kernels import in_doubles, two_exp, two_log, two_sum
@@ -55,8 +55,8 @@ logit: Op = Op(
     sympy=lambda sp, x: sp.log(x / (1 - x)),
     domain=(Interval(0.0, 1.0),),
     edges=(
-        kink(0, value=math.inf, left=math.nan, right=math.inf, kind="pole"),
-        kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
+        pole(0, math.inf, right=math.inf),
+        pole(1, math.inf, left=math.inf),
     ),
 )
 softplus: Op = Op(

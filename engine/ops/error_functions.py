@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Interval, Op, kink
+from .base import Interval, Op, pole
 from .exponentials import exp
 from .kernels import by_math, by_scipy, in_doubles, on_floats, pieces, two_product
 
@@ -93,8 +93,8 @@ erfinv: Op = Op(
     scalar=on_floats(_erfinv),
     domain=(Interval(-1.0, 1.0),),
     edges=(
-        kink(-1, value=math.inf, left=math.nan, right=math.inf, kind="pole"),
-        kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
+        pole(-1, math.inf, right=math.inf),
+        pole(1, math.inf, left=math.inf),
     ),
 )
 erfinv_slope: Op = Op(
@@ -107,8 +107,8 @@ erfinv_slope: Op = Op(
     means=lambda x: HALF_SQRT_PI * exp(erfinv(x) ** 2),
     domain=(Interval(-1.0, 1.0),),
     edges=(
-        kink(-1, value=-math.inf, left=math.nan, right=-math.inf, kind="pole"),
-        kink(1, value=math.inf, left=math.inf, right=math.nan, kind="pole"),
+        pole(-1, -math.inf, right=-math.inf),
+        pole(1, math.inf, left=math.inf),
     ),
     public=False,
 )

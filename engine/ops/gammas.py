@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import POSITIVE, Edge, Op, kink
+from .base import POSITIVE, Edge, Op, pole
 from .kernels import by_scipy, cos_pi, horner, in_doubles, on_floats, pieces, sin_pi, two_log, two_product, two_sum
 
 DIGAMMA_2, DIGAMMA_2_REST = 0.42278433509846713, 4.942915152430645e-18  # 1 - γ, and what the double lacks
@@ -23,7 +23,7 @@ def _poles(at_zero: tuple[float, float, float], at_negative: tuple[float, float,
     value, left, right = at_negative
     negative = Edge("pole", "x = -1, -2, …", _whole, (-1.0,), (value,), (left,), (right,))
     value, left, right = at_zero
-    return (kink(0, value=value, left=left, right=right, kind="pole"), negative)
+    return (pole(0, value, left, right), negative)
 
 
 @cache
