@@ -7,7 +7,6 @@ first: an operation is younger than its inputs, so by then all its cotangents ha
 
 from __future__ import annotations
 
-import math
 import operator
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -21,7 +20,7 @@ from .errors import ChainruleError
 from .evaluate import cotangent_of, scalar_cotangent
 from .modes import anomaly, users_line, watch
 from .ops import Op, Traced, shape_text
-from .ops.base import PLAIN, chain, quiet, quietly
+from .ops.base import PLAIN, all_finite, chain, quiet, quietly
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -262,10 +261,8 @@ def _sweep(
                 heappush(waiting, (edge.rank, edge))
             if wrap is not None:
                 _watch(function, n, g, c, arrived[edge])
-    if wrap is None:
-        for g in found.values():
-            if not math.isfinite(np.vdot(g, g)):  # the quickest look at all elements at once
-                return None
+    if wrap is None and not all(map(all_finite, found.values())):
+        return None
     return found, visited
 
 

@@ -18,7 +18,7 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN, chain, quiet, quietly, scaled
+from .ops.base import ARITHMETIC, PLAIN, all_finite, chain, quiet, quietly, scaled
 
 Product = Callable[[Any, Any], Any]
 SINGLE = np.dtype(np.float32)
@@ -54,7 +54,7 @@ def value_and_grad_of(
     for product in (operator.mul, chain):  # a zero cotangent that met what is not finite shows as nan
         adjoints = backward(graph, tape, start, product)
         gradients = {name: gradient_of(tape, adjoints, places[name]) for name in names}
-        if all(math.isfinite(np.vdot(g, g)) for g in gradients.values()):
+        if all(map(all_finite, gradients.values())):
             break
     return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
 

@@ -16,7 +16,6 @@ from .errors import ChainruleError, Span, did_you_mean
 from .misfits import misfit
 from .ops import Op, Traced
 from .ops.base import quietly
-from .ops.sizes import check_broadcast
 
 Value: TypeAlias = float | np.ndarray[Any, np.dtype[Any]]
 
@@ -180,8 +179,6 @@ class Graph:
         """The operation of node `i` on numbers and arrays or traced values, its errors placed in the source."""
         op = self.nodes[i].op
         try:
-            if op.elementwise and len(xs) > 1:
-                check_broadcast(xs)
             value = op(*xs) if traced else op.computed(xs)
             return value if self.dtype is None else self.typed(value)
         except ChainruleError as error:

@@ -33,7 +33,7 @@ class NumpyProtocol:
         op = FUNCTIONS.get(ufunc)
         if op is not None and method == "__call__" and not options:
             made = op(*inputs)
-            return made if op.level != COMPARISON else type(self)(np.asarray(made._data, dtype=bool)[()])
+            return made if op.level != COMPARISON else mask(made)
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         written = inputs[:1] if method == "at" else options.get("out", ())
         if any(isinstance(x, NumpyProtocol) for x in written):
@@ -60,6 +60,11 @@ class NumpyProtocol:
     def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         """The values, for NumPy's functions that know nothing of tensors."""
         return np.array(self.numpy(), dtype=dtype)
+
+
+def mask(truths: Any) -> Any:
+    """A tensor of ones and zeros as one of booleans."""
+    return type(truths)(np.asarray(truths._data, dtype=bool)[()])
 
 
 def _parted(op: Op, args: Any) -> tuple[Any, Any]:

@@ -35,13 +35,12 @@ from .errors import ChainruleError
 from .evaluate import start_shape_check
 from .inplace import InPlace
 from .modes import anomaly, grad_mode
-from .numpy_protocol import NumpyProtocol
+from .numpy_protocol import NumpyProtocol, mask
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
 from .ops.arithmetic import AND, COMPARISON, OR, identity
 from .ops.arrays import index
 from .ops.base import PLAIN
 from .ops.shapes import transpose
-from .ops.sizes import check_broadcast
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -220,8 +219,6 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             else:
                 values.append(x if type(x) in PLAIN else constant(x))
                 edges.append(None)
-        if op.elementwise and len(values) > 1:
-            check_broadcast(values)
         y = op.computed(values)
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
@@ -379,8 +376,8 @@ def _compare(name: str, op: Op) -> Any:
     """A comparison of tensors gives booleans; in a program of the language it gives numbers."""
 
     def method(x: Tensor, y: Any) -> Tensor:
-        made: Tensor = op(x, y)
-        return Tensor(np.asarray(made._data, dtype=bool)[()])
+        made: Tensor = mask(op(x, y))
+        return made
 
     method.__name__ = name
     return method

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .sizes import check_broadcast
 from .traced import Traced, Wrapped
 
 Rule = Callable[..., Any] | int | None
@@ -290,6 +291,8 @@ class Op:
                     break
             else:
                 return self._on_numbers(xs)
+        if self.elementwise and len(xs) > 1:
+            check_broadcast(xs)
         return quiet().run(self.forward, *xs)
 
     def by(self, library: Any, *xs: Any) -> Any:
@@ -424,11 +427,16 @@ def scaled(g: Any, d: int) -> Any:
     return g if d == 1 else -g if d == -1 else g * d
 
 
+def all_finite(x: Any) -> bool:
+    """Whether no element is nan or infinite, by one quick look at all; False, too, where squares overflow."""
+    return math.isfinite(np.vdot(x, x))
+
+
 def chain(g: Any, d: Any) -> Any:
     """The cotangent `g` through the local derivative `d`."""
     if isinstance(g, Traced) or isinstance(d, Traced):
         return chain_product(g, d)
     product = g * d
-    if math.isfinite(np.vdot(product, product)):  # the quickest look at all elements at once
+    if all_finite(product):
         return product
     return chain_product.compute(g, d)
