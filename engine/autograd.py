@@ -7,6 +7,7 @@ first: an operation is younger than its inputs, so by then all its cotangents ha
 
 from __future__ import annotations
 
+import math
 import operator
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -38,35 +39,67 @@ class _Clock:
 
 
 clock = _Clock()
+DOUBLE = np.dtype(float)
 Hook = Callable[["Tensor"], "Tensor | None"]
 # The values that an edge belongs to were modified in place: their version, where, and by the function of which name.
 Change = tuple[int, str | None, str | None] | None
 
 
-class Function:
+class Extras:
+    """What few functions have: kept apart, so that all others are small and quickly made.
+
+    given       the inputs themselves, where their values do not do
+    hooks       what is called with the cotangent
+    post_hooks  of a leaf: what is called when its `grad` has been added to
+    retain      the tensor that asked to keep the cotangent
+    changed     that the output was modified in place
+    versions    how often the inputs were modified in place when they were saved, where any was; None for one that
+                nothing can modify
+    made_at     the user's line, with `detect_anomaly`
+    """
+
+    __slots__ = ("changed", "given", "hooks", "made_at", "post_hooks", "retain", "versions")
+
+    def __init__(self) -> None:
+        self.given: tuple[Any, ...] | None = None
+        self.hooks: list[Hook] | None = None
+        self.post_hooks: list[Callable[[Tensor], None]] | None = None
+        self.retain: weakref.ref[Tensor] | None = None
+        self.changed: Change = None
+        self.versions: list[int | None] | None = None
+        self.made_at: str | None = None
+
+
+NO_EXTRAS = Extras()  # of all functions that have none; never written to
+
+
+class _WithExtras:
+    __slots__ = ("extras",)
+    extras: Extras
+
+    def own_extras(self) -> Extras:
+        """Its extras, to be written to."""
+        if self.extras is NO_EXTRAS:
+            self.extras = Extras()
+        return self.extras
+
+
+class Function(_WithExtras):
     """One operation of the recorded graph: the graph's node on the way back.
 
     It saves the values of its inputs: edges know the rest, and what nobody holds any more is gone, which keeps long
     recordings small. Only where a gradient flows to some of its Tensors and not to others it keeps them all.
     """
 
-    __slots__ = (
-        "_name", "changed", "edges", "given", "hooks", "made_at", "op", "output", "rank", "retain", "saved", "versions",
-    )  # fmt: skip
+    __slots__ = ("_name", "edges", "op", "output", "rank", "saved")
 
     def __init__(self, op: Op, saved: tuple[Any, ...], edges: tuple[Edge, ...], output: Any, name: str) -> None:
         self.op = op
         self.saved: tuple[Any, ...] | None = saved  # the values of the inputs; None once they were let go
-        self.given: tuple[Any, ...] | None = None  # the inputs themselves, where their values do not do
         self.edges = edges
         self.output = output
         self.rank = clock.now()
-        self.retain: weakref.ref[Tensor] | None = None
-        self.hooks: list[Hook] | None = None
-        self.changed: Change = None
-        # Of the inputs when they were saved, where any was modified before; None for one that nothing can modify.
-        self.versions: list[int | None] | None = None
-        self.made_at: str | None = None
+        self.extras = NO_EXTRAS
         self._name = name
 
     def name(self) -> str:
@@ -76,7 +109,7 @@ class Function:
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The inputs: values where a gradient flows, else what was given; none once they were let go."""
-        return self.given or self.saved or ()
+        return self.extras.given or self.saved or ()
 
     @property
     def next_functions(self) -> tuple[tuple[Edge, int], ...]:
@@ -85,23 +118,22 @@ class Function:
 
     def target(self) -> Tensor | None:
         """The tensor that keeps the cotangent, if one asked to (`retain_grad`) and still lives."""
-        return self.retain() if self.retain is not None else None
+        retain = self.extras.retain
+        return None if retain is None else retain()
 
     def __repr__(self) -> str:
         return f"<{self.name()} object>"
 
 
-class AccumulateGrad:
+class AccumulateGrad(_WithExtras):
     """The end of an edge at a leaf: what arrives is added to the leaf's `grad`."""
 
-    __slots__ = ("_variable", "changed", "hooks", "post_hooks", "rank")
+    __slots__ = ("_variable", "rank")
 
     def __init__(self, variable: Tensor) -> None:
         self._variable = weakref.ref(variable)
         self.rank = clock.now()
-        self.changed: Change = None
-        self.hooks: list[Hook] | None = None
-        self.post_hooks: list[Callable[[Tensor], None]] | None = None
+        self.extras = NO_EXTRAS
 
     @property
     def variable(self) -> Tensor | None:
@@ -197,12 +229,14 @@ def run_backward(
     found, visited = swept
     if accumulate:
         for edge, g in found.items():
-            if type(edge) is AccumulateGrad or edge.retain is not None:
+            if type(edge) is AccumulateGrad or edge.extras.retain is not None:
                 _keep(edge, g, wrap)
     if not retain_graph:
         for function in visited:
             if not function.op.saves_nothing:
-                function.saved = function.given = function.output = None
+                function.saved = function.output = None
+                if function.extras is not NO_EXTRAS:
+                    function.extras.given = None
     return found
 
 
@@ -218,49 +252,56 @@ def _sweep(
     Without `wrap` it takes it that no product is 0 times something that is not finite, the zero-cotangent rule's case:
     nan would show in what it found. There, and where a hook wants to be called, it gives None: try again with `wrap`.
     """
-    arrived: dict[Any, Any] = {}
-    for edge, cotangent in starts:
-        arrived[edge] = arrived[edge] + cotangent if edge in arrived else cotangent
-    waiting = [(edge.rank, edge) for edge in arrived]  # a heap, the youngest on top
+    arrived: dict[int, tuple[Any, Any]] = {}  # by rank: a function, and the cotangent of its output so far
+    for edge, g in starts:
+        if edge is not None and (needed is None or edge in needed):
+            arrived[edge.rank] = edge, arrived[edge.rank][1] + g if edge.rank in arrived else g
+    waiting = list(arrived)  # a heap of ranks, the youngest on top
     heapify(waiting)
     found: dict[Any, Any] = {}
     visited: list[Function] = []
     product = operator.mul if wrap is None else chain
     recording = wrap if create_graph else None
+    unchanged = clock.changed if recording is None else -math.inf  # what is of a lower rank may be used as it is
     while waiting:
-        function = heappop(waiting)[1]
-        g = arrived.pop(function)
-        if needed is not None and function not in needed:
-            continue
-        if function.hooks is not None:
-            if wrap is None:
-                return None
-            g = _through_hooks(function.hooks, g, wrap, create_graph)
+        function, g = arrived.pop(heappop(waiting))
+        if function.extras is not NO_EXTRAS:
+            if function.extras.hooks is not None:
+                if wrap is None:
+                    return None
+                g = _through_hooks(function.extras.hooks, g, wrap, create_graph)
+            if function.extras.retain is not None:
+                found[function] = g
         if type(function) is AccumulateGrad:
             found[function] = g
             continue
-        if function.retain is not None or (ends is not None and function in ends):
-            found[function] = g
-        if needed is not None and needed.isdisjoint(function.edges):
-            continue  # an end: what is below it is not asked for, and keeps what it saved
+        edges: Sequence[Edge] = function.edges
+        if needed is not None:
+            if ends is not None and function in ends:
+                found[function] = g
+            edges = [edge if edge in needed else None for edge in edges]
+            if not any(edges):
+                continue  # an end: what is below it is not asked for, and keeps what it saved
         visited.append(function)
         op, y, xs = function.op, function.output, function.saved
-        if xs is None or recording is not None or function.rank > clock.changed:
+        if xs is None or function.rank > unchanged:
             y, xs = _saved_values(function, recording)
         plain = type(g) is float and type(y) is float and PLAIN.issuperset(map(type, xs))
-        for n, edge in enumerate(function.edges):
-            if edge is None or (needed is not None and edge not in needed):
+        for n, edge in enumerate(edges):
+            if edge is None:
                 continue
             c = scalar_cotangent(op, n, g, y, xs) if plain else cotangent_of(op, n, g, y, xs, product)
             if c is None:
                 continue
-            if edge in arrived:
-                arrived[edge] = arrived[edge] + c
+            rank = edge.rank
+            if rank in arrived:
+                total = arrived[rank][1] + c
             else:
-                arrived[edge] = c
-                heappush(waiting, (edge.rank, edge))
+                total = c
+                heappush(waiting, rank)
+            arrived[rank] = edge, total
             if wrap is not None:
-                _watch(function, n, g, c, arrived[edge])
+                _watch(function, n, g, c, total)
     if wrap is None and not all(map(all_finite, found.values())):
         return None
     return found, visited
@@ -300,9 +341,8 @@ def _keep(function: Function | AccumulateGrad, g: Any, wrap: Wrap) -> None:
     if target is None:
         return
     add_to_grad(target, g, wrap)
-    if type(function) is AccumulateGrad and function.post_hooks:
-        for hook in list(function.post_hooks):
-            hook(target)
+    for hook in list(function.extras.post_hooks or ()):
+        hook(target)
 
 
 def add_to_grad(target: Tensor, g: Any, wrap: Wrap) -> None:
@@ -320,12 +360,13 @@ def add_to_grad(target: Tensor, g: Any, wrap: Wrap) -> None:
 
 
 def of_type(g: Any, data: Any) -> Any:
-    """A cotangent in the number type of the data it belongs to."""
-    wanted = getattr(data, "dtype", None)
-    if wanted is None and getattr(g, "dtype", None) == np.float32:
-        return float(g)  # the gradient of a double
-    if wanted is None or getattr(g, "dtype", None) == wanted:
+    """A cotangent in the number type of the data it belongs to; a Python float is a double."""
+    wanted = getattr(data, "dtype", DOUBLE)
+    given = getattr(g, "dtype", DOUBLE)
+    if given == wanted:
         return g
+    if wanted is DOUBLE and not np.shape(g):
+        return float(g)
     return np.asarray(g, dtype=wanted)[()]
 
 
@@ -366,7 +407,7 @@ def versions_of(saved: Sequence[Any], edges: Sequence[Edge]) -> list[int | None]
 
 def _change(v: Any, edge: Edge) -> tuple[int, str | None, str | None]:
     if edge is not None:
-        return edge.changed or (0, None, None)
+        return edge.extras.changed or (0, None, None)
     storage = getattr(v, "_storage", None)
     return (0, None, None) if storage is None else (storage.version, storage.where, storage.by)
 
@@ -376,13 +417,14 @@ def _check_versions(function: Function) -> None:
     needed = {saved for n, edge in enumerate(function.edges) if edge is not None for saved in function.op.saves(n)}
     for saved in sorted(needed, key=str):
         if not isinstance(saved, int):  # the output
-            if function.changed is not None:
-                version, where, _ = function.changed
+            if function.extras.changed is not None:
+                version, where, _ = function.extras.changed
                 _modified(function, function.output, function.name(), version, where, 0)
             continue
         v, edge = function.inputs[saved], function.edges[saved]
         version, where, by = _change(v, edge)
-        before = function.versions[saved] if function.versions is not None else 0
+        versions = function.extras.versions
+        before = versions[saved] if versions is not None else 0
         if before is not None and version != before:
             producer = by or (edge.name() if type(edge) is Function else "a leaf")
             _modified(function, getattr(v, "_data", v), producer, version, where, before)
@@ -407,10 +449,10 @@ def _check_finite(function: Function, n: int, c: Any) -> None:
         raise ChainruleError(
             "grad",
             f"Function '{function.name()}' returned {kind} values in its {n}th output.",
-            hint=f"the operation was made at {function.made_at}" if function.made_at else None,
+            hint=f"the operation was made at {function.extras.made_at}" if function.extras.made_at else None,
         )
 
 
 def note_origin(function: Function) -> None:
     """With `detect_anomaly`: remember the user's line that makes an operation."""
-    function.made_at = users_line()
+    function.own_extras().made_at = users_line()

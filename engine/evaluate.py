@@ -109,15 +109,15 @@ def start_cotangent(graph: Graph, value: Any, cotangent: Any) -> Value:
 def start_shape_check(shape: tuple[int, ...], cotangent: Any, what: str) -> Value:
     """`cotangent` as a value of the given shape, 1 for a scalar without one; PyTorch's errors otherwise."""
     if cotangent is None:
+        if not shape:
+            return 1.0
         if math.prod(shape) == 1:  # a single element counts as a scalar
-            return np.ones(shape) if shape else 1.0
-        if shape:
-            raise ChainruleError(
-                "grad",
-                f"grad can be implicitly created only for scalar outputs; {what} has shape {shape_text(shape)}",
-                hint="give a cotangent of that shape, or make it a scalar with sum(…)",
-            )
-        return 1.0
+            return np.ones(shape)
+        raise ChainruleError(
+            "grad",
+            f"grad can be implicitly created only for scalar outputs; {what} has shape {shape_text(shape)}",
+            hint="give a cotangent of that shape, or make it a scalar with sum(…)",
+        )
     given = as_value(cotangent, "the cotangent")
     if np.shape(given) != shape:
         raise ChainruleError(
@@ -355,12 +355,12 @@ def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Pro
     try:
         if op.partials is not None:
             d: Any = op.partials[n]
-            if d is None:
-                return None
+            if len(xs) == 1 and callable(d):
+                return product(g, d(y, xs[0]))  # one input never stretches
             if type(d) is int:
                 c = scaled(g, d)
-            elif len(xs) == 1:
-                c = product(g, d(y, xs[0]))
+            elif d is None:
+                return None
             else:
                 c = product(g, d(y, *xs))
         elif (vjp := op.vjp(n)) is not None:

@@ -81,7 +81,7 @@ class InPlace:
         storage.where = users_line()
         storage.by = by
         for producer in storage.producers:
-            producer.changed = (storage.version, storage.where, by)
+            producer.own_extras().changed = (storage.version, storage.where, by)
         for member in storage.members:
             if (tensor := member()) is not None:
                 tensor._data = data
@@ -98,7 +98,7 @@ class InPlace:
         made = op(before, *others, **params)
         function = made.grad_fn
         if function is not None:  # its first input is that copy, which nothing changes
-            function.versions = [None, *versions_of(function.inputs[1:], function.edges[1:])]
+            function.own_extras().versions = [None, *versions_of(function.inputs[1:], function.edges[1:])]
         self.replace_data(made._data, None if function is None else function.name())
         if grad_mode.enabled:
             self._edge = made._edge
@@ -109,13 +109,6 @@ class InPlace:
             base[key] = self
         result: Tensor = self
         return result
-
-    def in_place_method(self: Any, name: str) -> Any:
-        """`exp_`, `add_`, …: the method that works in place."""
-        op = _IN_PLACE.get(name)
-        if op is None:
-            raise AttributeError(f"a tensor has no attribute {name!r}")
-        return lambda *others, **params: self.apply_in_place(op, *others, **params)
 
     def copy_(self: Any, source: Any) -> Tensor:
         """Take the values of `source`, broadcast to this shape; gradients flow to `source`."""
@@ -134,9 +127,21 @@ class InPlace:
         self.apply_in_place(put, value, key=key if isinstance(key, tuple) else (key,))
 
 
-_OPERATORS = {{"div": "truediv"}.get(op.name, op.name): op for op in INFIX.values() if op.differentiable}
-_IN_PLACE = {f"{name}_": op for name, op in CALLS.items() if op.arity} | {
-    f"{op.name}_": op for op in _OPERATORS.values()
-}
-for _name, _op in _OPERATORS.items():
-    setattr(InPlace, f"__i{_name}__", lambda x, y, op=_op: x.apply_in_place(op, y))
+def _in_place(name: str, op: Op) -> None:
+    def method(self: Any, *others: Any, **params: Any) -> Tensor:
+        return self.apply_in_place(op, *others, **params)  # type: ignore[no-any-return]
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    setattr(InPlace, name, method)
+
+
+for _name, _op in CALLS.items():
+    if _op.arity:
+        _in_place(f"{_name}_", _op)
+for _op in INFIX.values():
+    if _op.differentiable:
+        _name = {"div": "truediv"}.get(_op.name, _op.name)
+        _in_place(f"{_name}_", _op)
+        _in_place(f"{_op.name}_", _op)
+        _in_place(f"__i{_name}__", _op)

@@ -170,6 +170,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     def item(self) -> float:
         """The number in a tensor of one element."""
+        if type(self._data) is float:
+            return self._data
         if self.size != 1:
             raise ChainruleError("shape", f"item() needs one element; this tensor has shape {shape_text(self.shape)}")
         found: float = np.asarray(self._data).reshape(()).item()
@@ -229,9 +231,11 @@ class Tensor(InPlace, NumpyProtocol, Traced):
                 return Tensor(y)
         function = Function(op, tuple(values), tuple(edges), y, op.fixed_name or op.backward_name(*xs))
         if fixed:
-            function.given = tuple([x if isinstance(x, Tensor) else v for x, v in zip(xs, values, strict=True)])
+            function.own_extras().given = tuple(
+                [x if isinstance(x, Tensor) else v for x, v in zip(xs, values, strict=True)]
+            )
         if changed:
-            function.versions = versions_of(xs, edges)
+            function.own_extras().versions = versions_of(xs, edges)
         if anomaly.enabled:
             note_origin(function)
         return Tensor(y, function)
@@ -247,23 +251,25 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         if not self.requires_grad:
             raise ChainruleError("grad", "can't retain_grad on Tensor that has requires_grad=False")
         if type(self._edge) is Function:
-            self._edge.retain = weakref.ref(self)
+            self._edge.own_extras().retain = weakref.ref(self)
 
     def register_hook(self, hook: Hook) -> RemovableHook:
         """Call `hook` with this tensor's gradient in backward; what it returns, unless None, replaces it."""
         if self._edge is None:
             raise ChainruleError("grad", "cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge.hooks is None:
-            self._edge.hooks = []
-        return RemovableHook(self._edge.hooks, hook)
+        extras = self._edge.own_extras()
+        if extras.hooks is None:
+            extras.hooks = []
+        return RemovableHook(extras.hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHook:
         """Call `hook` with this leaf after backward has added to its `grad`."""
         if type(self._edge) is not AccumulateGrad:
             raise ChainruleError("grad", "post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._edge.post_hooks is None:
-            self._edge.post_hooks = []
-        return RemovableHook(self._edge.post_hooks, hook)
+        extras = self._edge.own_extras()
+        if extras.post_hooks is None:
+            extras.post_hooks = []
+        return RemovableHook(extras.post_hooks, hook)
 
     def backward(
         self,
@@ -281,22 +287,6 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         accumulate([start_of(self, gradient, 0, create_graph)], inputs, retain_graph, create_graph)
 
     # --- Python's own protocols ---------------------------------------------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:
-        """The table's functions as methods."""
-        if name not in METHODS:
-            return self.in_place_method(name)
-        op = METHODS[name]
-        if name not in CALLS:
-            return lambda *xs, **params: op(self, *xs, **params)
-        called = function(name)
-        # x.max(0) is along an axis, as x.sum(0); max(x, 0) is elementwise
-        return lambda *xs, **params: (op if op.statics and {int}.issuperset(map(type, xs)) else called)(
-            self, *xs, **params
-        )
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *METHODS})
 
     def __getitem__(self, key: Any) -> Tensor:
         """An element or a slice; changed in place, it changes this tensor, too."""
@@ -372,22 +362,37 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         return int(float(self))
 
 
-def _compare(name: str, op: Op) -> Any:
+def _method(name: str) -> Any:
+    """A function of the table, or an operator by its name, as a method: x.sum(), x.pow(2)."""
+    op = METHODS[name]
+    if name not in CALLS:
+        return lambda self, *xs, **params: op(self, *xs, **params)
+    called = function(name)
+    if not op.statics:
+        return lambda self, *xs, **params: called(self, *xs, **params)
+    # x.max(0) is along an axis, as x.sum(0); max(x, 0) is elementwise
+    return lambda self, *xs, **params: (op if {int}.issuperset(map(type, xs)) else called)(self, *xs, **params)
+
+
+def _compare(op: Op) -> Any:
     """A comparison of tensors gives booleans; in a program of the language it gives numbers."""
+    return lambda x, y: mask(op(x, y))
 
-    def method(x: Tensor, y: Any) -> Tensor:
-        made: Tensor = mask(op(x, y))
-        return made
 
+def _attach(name: str, method: Any) -> None:
     method.__name__ = name
-    return method
+    method.__qualname__ = f"Tensor.{name}"
+    setattr(Tensor, name, method)
 
 
+for _name in METHODS:
+    if not hasattr(Tensor, _name):
+        _attach(_name, _method(_name))
 for _name, _row in {name: getattr(Traced, name) for name in dir(Traced)}.items():
     _op = (getattr(_row, "__defaults__", None) or (None,))[0]
     if isinstance(_op, Op) and _op.level in (COMPARISON, OR, AND):
-        setattr(Tensor, _name, _compare(_name, _op))
-        setattr(Tensor, _op.name, _compare(_op.name, _op))
+        _attach(_name, _compare(_op))
+        _attach(_op.name, _compare(_op))
 
 
 class RemovableHook:

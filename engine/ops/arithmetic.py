@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .base import POSITIVE, REAL, Edge, Interval, Op, kink
-from .sizes import check_broadcast
 from .traced import Traced
 
 # Precedence of the infix forms, loosest first (the language's table of operators).
@@ -275,13 +274,9 @@ def _most(better: Any, forward: Any, symbolic: str, which_one: str) -> Op:
         shares = sum(where(x == y, 1, 0) for x in xs)
         return where(xs[which] == y, g / shares, 0)
 
-    def best(*xs: Any) -> Any:
-        check_broadcast(xs)
-        return functools.reduce(forward, xs)
-
     return Op(
         f"{better.name}_of_many",
-        best,
+        lambda *xs: functools.reduce(forward, xs),
         f"the {which_one} of its arguments",
         vjps=(rule,),
         scalar=lambda *xs: functools.reduce(better.scalar, xs),

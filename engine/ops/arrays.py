@@ -47,7 +47,9 @@ def _with_axes(g: Any, axis: Any, keepdims: bool, ndim: int) -> Any:
     return np.expand_dims(g, tuple(axes))
 
 
-def _expand_like(g: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _expand_like(g: Any, x: Any, axis: Any = None, keepdims: bool = False, like: bool = False) -> Any:
+    if like:
+        return np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(x)))
     shape = getattr(x, "shape", ())
     if not shape:
         return g if not np.shape(g) else np.reshape(g, ())[()]
@@ -94,11 +96,7 @@ sum_like: Op = Op(
 )
 expand_like: Op = Op(
     "expand_like",
-    lambda g, x, axis=None, keepdims=False, like=False: (
-        np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(x)))
-        if like
-        else _expand_like(g, x, axis, keepdims)
-    ),
+    _expand_like,
     "g spread over the shape of x",
     vjps=(
         lambda h, y, g, x, axis=None, keepdims=False, like=False: (

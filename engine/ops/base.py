@@ -26,8 +26,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from .sizes import check_broadcast
+from .sizes import MAX_ELEMENTS, check_size
 from .traced import Traced, Wrapped
 
 Rule = Callable[..., Any] | int | None
@@ -285,14 +286,20 @@ class Op:
 
     def computed(self, xs: Sequence[Any]) -> Any:
         """The same of arguments that stand in a row already."""
-        if self.scalar is not None:
-            for x in xs:
-                if type(x) not in PLAIN:
-                    break
-            else:
-                return self._on_numbers(xs)
-        if self.elementwise and len(xs) > 1:
-            check_broadcast(xs)
+        plain, most = True, 1  # no broadcast has more elements than that
+        for x in xs:
+            if type(x) is ndarray:
+                plain = False
+                most *= x.size
+            elif type(x) not in PLAIN:
+                plain = False
+        if plain and self.scalar is not None:
+            try:
+                return self.scalar(*xs)
+            except ARITHMETIC:  # nan and inf are NumPy's to give
+                return float(quiet().run(self.forward, *map(np.float64, xs)))
+        if most > MAX_ELEMENTS and self.elementwise:
+            check_size(np.broadcast_shapes(*map(np.shape, xs)))
         return quiet().run(self.forward, *xs)
 
     def by(self, library: Any, *xs: Any) -> Any:
@@ -318,13 +325,6 @@ class Op:
         assert self.means is not None
         return self.means(*(_Term(x, library) for x in xs), **self.params).value
 
-    def _on_numbers(self, xs: Sequence[Any]) -> Any:
-        """The value on plain numbers by the scalar form; nan and inf are NumPy's to give."""
-        try:
-            return self.scalar(*xs)  # type: ignore[misc]
-        except ARITHMETIC:
-            return float(quiet().run(self.forward, *map(np.float64, xs)))
-
     def static_params(self, values: tuple[Any, ...], *, named: bool = False) -> dict[str, Any]:
         """Static parameters that were given by position, as a mapping; a TypeError when there are too many.
 
@@ -341,17 +341,21 @@ class Op:
     def __call__(self, *xs: Any, **params: Any) -> Any:
         """Apply the operation: compute on numbers and arrays, or ask the interpreter of a `Traced` argument."""
         op = self
+        if params or len(xs) != self.arity:
+            op, xs = self._arranged(xs, params)
+        for x in xs:
+            if isinstance(x, Traced):
+                return x.interpret(op, xs)
+        return op.computed(xs)
+
+    def _arranged(self, xs: tuple[Any, ...], params: dict[str, Any]) -> tuple[Op, tuple[Any, ...]]:
+        """The row with its static parameters fixed, and the inputs, of what was given in a call."""
         if self.variadic and len(xs) == 1 and isinstance(xs[0], (list, tuple)):
             xs = tuple(xs[0])  # cr.stack([x, w]), as NumPy has it
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
-        if params:
-            op = self.bind(**params)
-        for x in xs:
-            if isinstance(x, Traced):
-                return x.interpret(op, xs)
-        return op.computed(xs)
+        return self.bind(**params), xs
 
     def __repr__(self) -> str:
         inside = "".join(f", {name}={value!r}" for name, value in self.params.items())

@@ -47,7 +47,7 @@ coth: Op = Op(
 )
 sech_squared: Op = Op(
     "sech_squared",
-    lambda x: 2 / (1 + np.cosh(x + x)),
+    lambda x: 2.0 / (1.0 + np.cosh(x + x)),
     "1/cosh(x)²",
     (lambda y, x: -2 * y * tanh(x),),
     scalar=lambda x: 2 / (1 + math.cosh(2 * x)),

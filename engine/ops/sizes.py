@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from ..errors import ChainruleError
 
@@ -26,12 +22,3 @@ def check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
             f"an array of shape {shape_text(shape)} has {math.prod(shape):,} elements; the limit is {MAX_ELEMENTS:,}",
         )
     return shape
-
-
-def check_broadcast(xs: Sequence[Any]) -> None:
-    """Refuse arguments that together stretch to more than may be allocated."""
-    most = 1  # no broadcast has more elements than this
-    for x in xs:
-        most *= getattr(x, "size", 1)
-    if most > MAX_ELEMENTS:
-        check_size(np.broadcast_shapes(*map(np.shape, xs)))
