@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -240,7 +240,7 @@ def _read(program: Program, source: str, stretch: Stretch, text: str) -> Claim:
 
 def _extended(program: Program) -> Graph:
     """A copy of the program's graph that a claim's nodes are added to."""
-    made = Graph(**{**vars(program), "nodes": list(program.nodes), "names": dict(program.names), "_words": None})
+    made = replace(program, nodes=list(program.nodes), names=dict(program.names), _words=None)
     if made.nodes[made.output].name is None:
         made.names[made.output_name] = made.output
     return made

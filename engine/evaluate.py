@@ -18,7 +18,7 @@ from .errors import ChainruleError, did_you_mean
 from .graph import INPUT, LEAF, NUMBER, Graph, Node, Value
 from .ops import Op, shape_text
 from .ops.arrays import sum_like
-from .ops.base import ARITHMETIC, PLAIN, all_finite, chain, quiet, quietly, scaled
+from .ops.base import ARITHMETIC, PLAIN, all_finite, chain, quiet, scaled
 
 Product = Callable[[Any, Any], Any]
 SINGLE = np.dtype(np.float32)
@@ -47,8 +47,7 @@ def value_and_grad_of(
     if cotangent is None and FLOAT.issuperset(map(type, tape)):  # numbers all along, the commonest case
         adjoints: list[Any] = [None] * len(nodes)
         adjoints[graph.output] = 1.0
-        with quietly():
-            _scalar_backward(graph, tape, adjoints)
+        quiet().run(_scalar_backward, graph, tape, adjoints)
         return value, {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
     start = start_cotangent(graph, value, cotangent)
     for product in (operator.mul, chain):  # a zero cotangent that met what is not finite shows as nan
@@ -183,14 +182,21 @@ def missing_error(graph: Graph, missing: Sequence[str]) -> ChainruleError:
 
 def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
     """The value of every node up to the output."""
-    bound = bound_values(graph, values)
-    tape = scalar_forward(graph, bound)
-    return array_forward(graph, bound) if tape is None else tape
+    tape = _scalar_forward(graph, values)
+    if tape is None:
+        bound = bound_values(graph, values)
+        named = {
+            name: bound.get(i, math.nan) for name, i in graph.names.items() if i in bound or not graph.nodes[i].args
+        }
+        tape = _scalar_forward(graph, named)
+        if tape is None:
+            tape = array_forward(graph, bound)
+    return tape
 
 
-def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None:
-    """The values on Python's floats; None where an input is an array, or an operation has no scalar form."""
-    if graph.dtype is not None or not FLOAT.issuperset(map(type, bound.values())):
+def _scalar_forward(graph: Graph, values: Mapping[str, Any]) -> list[Any] | None:
+    """The values on Python's floats; None where an input is none, or an operation has no scalar form."""
+    if graph.dtype is not None:
         return None
     tape: list[Any] = []
     value: Any
@@ -210,9 +216,13 @@ def scalar_forward(graph: Graph, bound: Mapping[int, Value]) -> list[Any] | None
         elif op is NUMBER:
             value = node.value
         elif op is INPUT or op is LEAF:
-            value = bound.get(len(tape))
-            if value is None:  # a default, or an input that the output does not need
-                value = tape[args[0]] if args else math.nan
+            value = values.get(node.name)  # type: ignore[arg-type]
+            if value is None:
+                value = graph.at.get(node.name)  # type: ignore[arg-type]
+            if value is None and args:
+                value = tape[args[0]]  # its default
+            if type(value) is not float:
+                return None
         else:
             return None
         tape.append(value)
@@ -279,7 +289,7 @@ def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> 
         if not args:
             continue
         op, y = nodes[i].op, tape[i]
-        rules = op.partials if g else None  # a cotangent of 0 needs care
+        rules = op.slopes if g else None  # a cotangent of 0 needs care
         x = tape[args[0]]
         z = tape[args[1]] if len(args) == 2 else None
         for n in PLACES[len(args)] if len(args) < 3 else range(len(args)):
@@ -325,7 +335,7 @@ def _array_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any], prod
 
 def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) -> float | None:
     """The cotangent of input `n` where all are plain numbers; None where no gradient flows."""
-    rules = op.partials
+    rules = op.slopes
     if rules is None:
         vjp = op.vjp(n)
         if vjp is None:
@@ -344,6 +354,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
     try:
         return g * (d(y, xs[0], xs[1]) if len(xs) == 2 else d(y, *xs))  # type: ignore[no-any-return]
     except ARITHMETIC:  # nan and inf are NumPy's to give
+        d = op.partials[n]  # type: ignore[index]
         return float(g * d(np.float64(y), *map(np.float64, xs)))
 
 

@@ -59,7 +59,7 @@ class Node:
         return self.op is INPUT or self.op is LEAF
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Graph:
     """A program as a graph.
 

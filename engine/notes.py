@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def notes(graph: Graph, values: Mapping[str, Any], cotangent: Value, gradients: 
     if not _finite(tape[graph.output]):
         return non_finite
     edges = list(_edges(graph, tape, adjoints))
-    doubles = Graph(**{**vars(graph), "dtype": None})  # differences need all the digits there are
+    doubles = replace(graph, dtype=None)  # differences need all the digits there are
     edges = non_finite + _with_sides(doubles, values, cotangent, gradients, edges) if edges else non_finite
     if all(map(_finite, gradients.values())):
         return edges

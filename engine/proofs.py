@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -315,7 +316,7 @@ def _lowered(claim: Claim, shapes: Mapping[str, Any], signs: Mapping[str, Any]) 
     if not inner:
         root, found = _lower(graph, claim.root, shapes, signs)
         return answer, (root, {**symbols, **found}, {})
-    cut = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
+    cut = replace(graph, nodes=list(graph.nodes))
     meant: dict[Any, Any] = {}
     for i in inner:  # an intermediate value is a symbol while it is differentiated by
         node = Node(INPUT, (), graph.nodes[i].span, False)
@@ -331,7 +332,7 @@ def _lowered(claim: Claim, shapes: Mapping[str, Any], signs: Mapping[str, Any]) 
 
 
 def _lower(graph: Graph, root: int, shapes: Mapping[str, Any], signs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    part = Graph(**{**vars(graph), "output": root})
+    part = replace(graph, output=root)
     return symbolic.lower(part, shapes, doubles=False, assumptions=signs)
 
 

@@ -90,7 +90,7 @@ def lower(
 
 def _traced_constants(graph: Graph, doubles: bool) -> Graph:
     """The graph with pi and its like as operations that give terms."""
-    made = Graph(**{**vars(graph), "nodes": list(graph.nodes)})
+    made = replace(graph, nodes=list(graph.nodes))
     for i, node in enumerate(made.nodes[: graph.output + 1]):
         if node.op.name in CONSTANTS:
             term = Term(as_double(graph.typed(node.op.forward())) if doubles else node.op.by(sp))

@@ -170,8 +170,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     def item(self) -> float:
         """The number in a tensor of one element."""
-        if type(self._data) is float:
-            return self._data
+        if isinstance(self._data, float):  # NumPy's double is one, too
+            return float(self._data)
         if self.size != 1:
             raise ChainruleError("shape", f"item() needs one element; this tensor has shape {shape_text(self.shape)}")
         found: float = np.asarray(self._data).reshape(()).item()
@@ -224,12 +224,15 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         y = op.computed(values)
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
-        if not op.flows_to_all:
-            edges = [edge if op.vjp(n) else None for n, edge in enumerate(edges)]
-            fixed = True
-            if not any(edges):
-                return Tensor(y)
-        function = Function(op, tuple(values), tuple(edges), y, op.fixed_name or op.backward_name(*xs))
+        name = op.usual_name
+        if name is None:
+            name = op.backward_name(*xs)
+            if not all(op.flows):
+                edges = [edge if op.vjp(n) else None for n, edge in enumerate(edges)]
+                fixed = True
+                if not any(edges):
+                    return Tensor(y)
+        function = Function(op, tuple(values), tuple(edges), y, name)
         if fixed:
             function.own_extras().given = tuple(
                 [x if isinstance(x, Tensor) else v for x, v in zip(xs, values, strict=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -21,7 +21,6 @@ from .diagnosis import diagnose
 from .digits import EASY_DIGITS
 from .errors import ChainruleError
 from .evaluate import value_and_grad
-from .graph import Graph
 from .points import Point, drawn, simple
 from .regions import Region, holds
 from .rounding import spread
@@ -121,7 +120,7 @@ def _inconsistent(case: Case, points: list[Point]) -> str | None:
     claim, graph = case.claim, case.graph
     if case.order != 1 or claim.along is not None or not all(graph.nodes[i].is_leaf for i in claim.by[0]):
         return None
-    part = Graph(**{**vars(graph), "output": claim.root})
+    part = replace(graph, output=claim.root)
     wrt = [graph.nodes[i].name or "" for i in claim.by[0]]
     for point in points[:2]:
         values = {graph.nodes[i].name or "": np.asarray(v, dtype=float) for i, v in point.items()}

@@ -78,7 +78,7 @@ def plant(program: cr.Program, name: str, i: int, wrong: Any) -> None:
     nodes = [node for node in program.nodes if node.op is row]
     assert nodes
     for node in nodes:
-        node.op = replace(row, partials=rules, vjps=None)
+        node.op = replace(row, partials=rules, vjps=None, slopes=None)
 
 
 @pytest.mark.parametrize(

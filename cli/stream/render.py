@@ -59,7 +59,7 @@ class JsonLines:
         """The record as a line."""
         value, gradients = record["value"], record["gradients"]
         plain = len(record) == 5 and type(value) is float and FLOAT.issuperset(map(type, gradients.values()))
-        if not plain or not math.isfinite(value + sum(gradients.values())):
+        if not plain or not math.isfinite(sum(gradients.values(), value)):
             return to_json(record) + "\n"
         id_, text = record["id"], quoted(record["expression"])
         numbers = ", ".join([f'"{name}": {number!r}' for name, number in gradients.items()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from chainrule import ChainruleError, Program
@@ -10,6 +11,7 @@ from chainrule.evaluate import chosen_inputs, forward, missing_error, value_and_
 from chainrule.syntax import split
 
 from ..report.records import result_record
+from .limits import limited
 from .records import Record
 
 if TYPE_CHECKING:
@@ -43,14 +45,18 @@ class Singles:
         """Evaluate what has been gathered."""
         if not self.records:
             return
-        worker, done, attempt = self.worker, self.done, self.worker.attempt
+        worker, done, seconds = self.worker, self.done, self.settings.timeout
         gathered, self.records, self.length = self.records, [], 0
         found: list[Any] = [None] * len(gathered)
         for step in self.QUICK if worker.quick else self.FULL:
+            run = step if seconds is None else partial(_limited, seconds, step)
             for i, record in enumerate(gathered):
                 made = found[i]
                 if type(made) is not ChainruleError:
-                    found[i] = attempt(step, self, record, made)
+                    try:
+                        found[i] = run(self, record, made)
+                    except Exception as error:  # a line must never stop the others
+                        found[i] = _as_ours(error)
         for record, text in zip(gathered, found, strict=True):
             if isinstance(text, ChainruleError):
                 done.failed.append(len(done.texts))
@@ -128,6 +134,23 @@ class Singles:
     def _text(self, record: Record) -> str:
         """The text of the record's program."""
         return self.settings.expression or record.expression or ""
+
+
+def _limited(seconds: float, step: Callable[..., Any], *given: Any) -> Any:
+    """A step's result, within so many seconds."""
+    with limited(seconds):
+        return step(*given)
+
+
+def _as_ours(error: Exception) -> ChainruleError:
+    """What a step ended with, as an error record says it."""
+    if isinstance(error, ChainruleError):
+        return error
+    if isinstance(error, MemoryError):
+        return ChainruleError("limit", "the memory does not suffice")
+    if isinstance(error, RecursionError):
+        return ChainruleError("limit", "nested too deeply")
+    return ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
 
 
 def _with_extra(made: dict[str, Any], record: Record) -> dict[str, Any]:

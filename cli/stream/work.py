@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from chainrule import ChainruleError, Program
-from chainrule.graph import Value
+from chainrule.graph import INPUT, Value
 from chainrule.ops import CALLS, CONSTANTS
 from chainrule.ops.base import quietly
 from chainrule.program import computing_type
@@ -25,7 +25,6 @@ from chainrule.syntax import parse_into
 from ..options import refuse_unknown
 from ..report.records import error_record
 from .blocks import Block
-from .limits import limited
 from .records import Record, records
 from .render import FLOAT, renderer
 from .rows import Rows
@@ -120,22 +119,6 @@ class Worker:
         text = record.expression
         return None if text is None or "#" in text else text.partition("|")[0]
 
-    def attempt(self, step: Callable[..., T], *given: Any) -> T | ChainruleError:
-        """A step's result, or the error that it ends with: a line must never stop the others."""
-        try:
-            if self.settings.timeout is None:
-                return step(*given)
-            with limited(self.settings.timeout):
-                return step(*given)
-        except ChainruleError as error:
-            return error
-        except MemoryError:
-            return ChainruleError("limit", "the memory does not suffice")
-        except RecursionError:
-            return ChainruleError("limit", "nested too deeply")
-        except Exception as error:
-            return ChainruleError("bug", f"an error in chainrule itself: {error!r}", hint="please report it")
-
     def error_record(self, record: Record, error: ChainruleError, file: str | None) -> dict[str, Any]:
         """The error record of a line."""
         text = record.expression if self.settings.expression is None else self.settings.expression
@@ -144,7 +127,7 @@ class Worker:
     def check_size(self, value: Value, gradients: Mapping[str, Value]) -> None:
         """Refuse a result of too many numbers."""
         plain = type(value) is float and FLOAT.issuperset(map(type, gradients.values()))
-        size = 1 + len(gradients) if plain else np.size(value) + sum(map(np.size, gradients.values()))
+        size = 1 + len(gradients) if plain else int(np.size(value) + sum(map(np.size, gradients.values())))
         if size > self.settings.elements:
             message = f"the result has {size:,} numbers; the limit is {self.settings.elements:,}"
             raise ChainruleError("limit", message, hint="--max-numbers sets the limit")
@@ -168,15 +151,16 @@ class Worker:
 
     def special(self, at: Iterable[str]) -> frozenset[str]:
         """The names of functions and constants for which a value is given."""
-        return self.common.union(SPECIAL.intersection(at))
+        names = SPECIAL.intersection(at)
+        return names | self.common if self.common else names
 
     def values(self, program: Program, record: Record) -> Mapping[str, Value]:
         """The line's values: its own, then its bar's, then those common to all lines. Raises `ChainruleError`."""
         settings, own = self.settings, record.at
         if own:
-            inputs = program.inputs
+            nodes, places = program.nodes, program.names
             for name in own:
-                if name not in inputs:
+                if name not in places or nodes[places[name]].op is not INPUT:
                     refuse_unknown(program, name)
         if cells := record.cells:
             own = {name: cell_value(cells[name], settings.seed, name) for name in program.inputs if name in cells}

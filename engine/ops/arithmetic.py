@@ -67,7 +67,7 @@ div: Op = Op(
     "div",
     np.true_divide,
     "the quotient",
-    (lambda z, x, y: 1 / y, lambda z, x, y: -z / y),
+    (lambda z, x, y: 1.0 / y, lambda z, x, y: -z / y),
     scalar=operator.truediv,
     sympy=lambda sp, x, y: x / y,
     law=_quotient_law,

@@ -111,6 +111,7 @@ class Op:
     forward    the value by NumPy, on numbers and arrays of any shape, never raising on a value (nan or inf instead)
     scalar     the same on Python floats, by `math`; may raise where `forward` gives nan or inf. Static parameters it
                takes if the row is elementwise
+    slopes     the partials on Python floats, as `scalar` is the value; where none are given, `partials` serve
     sympy      its SymPy counterpart: a name in SymPy, or a function of (sympy, *arguments), arrays as object arrays
     means      for a row that people do not call, the same by rows that they do: what its formula says, less accurately
     grad_fn    PyTorch's name of the backward function, or a function of the arguments that gives it
@@ -133,6 +134,7 @@ class Op:
     partials: tuple[Rule, ...] | None = None
     vjps: tuple[Callable[..., Any] | None, ...] | None = None
     scalar: Callable[..., Any] | None = None
+    slopes: tuple[Rule, ...] | None = None
     sympy: str | Callable[..., Any] | None = None
     means: Callable[..., Any] | None = None
     domain: tuple[Interval, ...] = ()
@@ -159,6 +161,8 @@ class Op:
             set_("elementwise", self.partials is not None)
         if self.vjps is None and self.partials is not None:
             set_("vjps", tuple(_vjp_of(d) for d in self.partials))
+        if self.slopes is None:
+            set_("slopes", self.partials)
         if not self.signature:
             set_("signature", ", ".join("xyz"[: len(self.vjps or ())]))
         if not self.domain:
@@ -195,11 +199,6 @@ class Op:
         """For each input, whether a gradient flows to it; of a row of any number of inputs, for all of them."""
         return tuple(vjp is not None for vjp in self.vjps or ())
 
-    @cached_property
-    def flows_to_all(self) -> bool:
-        """Whether a gradient flows to every input."""
-        return bool(self.flows) and all(self.flows)
-
     @property
     def differentiable(self) -> bool:
         """Whether a gradient flows to any input."""
@@ -232,18 +231,25 @@ class Op:
             forward=fixed(self.forward),
             scalar=fixed(self.scalar) if self.elementwise else None,
             partials=self.partials and tuple(map(fixed, self.partials)),
+            slopes=self.slopes and tuple(map(fixed, self.slopes)),
             vjps=self.vjps and tuple(map(fixed, self.vjps)),
             params=MappingProxyType({**self.params, **params}),
         )
 
     def backward_name(self, *xs: Any) -> str:
         """PyTorch's name of the backward function for these arguments; plain numbers among them are constants."""
-        return self.fixed_name or self.grad_fn(*xs, **self.params)  # type: ignore[misc, operator]
+        if callable(self.grad_fn):
+            return self.grad_fn(*xs, **self.params)
+        return self.grad_fn or f"{self.name.capitalize()}Backward0"
 
     @cached_property
-    def fixed_name(self) -> str | None:
-        """PyTorch's name of the backward function, if it is the same for all arguments."""
-        return None if callable(self.grad_fn) else self.grad_fn or f"{self.name.capitalize()}Backward0"
+    def usual_name(self) -> str | None:
+        """That name, if it is the same for all arguments and a gradient flows to every one of them; else None."""
+        if not self.flows or not all(self.flows):
+            return None
+        if callable(self.grad_fn) and any(i < (self.arity or 1) for i in _used_arguments(self.grad_fn)):
+            return None
+        return self.backward_name(*self.inputs)
 
     def law_name(self, *xs: Any) -> str:
         """What calculus calls its rule for these arguments; plain numbers among them are constants."""
@@ -433,7 +439,7 @@ def scaled(g: Any, d: int) -> Any:
 
 def all_finite(x: Any) -> bool:
     """Whether no element is nan or infinite, by one quick look at all; False, too, where squares overflow."""
-    return math.isfinite(np.vdot(x, x))
+    return math.isfinite(x if type(x) is float else np.vdot(x, x))
 
 
 def chain(g: Any, d: Any) -> Any:

@@ -27,7 +27,7 @@ log: Op = Op(
     "log",
     np.log,
     "the natural logarithm; log(x, b) is to base b",
-    (lambda y, x: 1 / x,),
+    (lambda y, x: 1.0 / x,),
     scalar=math.log,
     domain=(POSITIVE,),
     aliases=("ln",),

@@ -30,6 +30,10 @@ pow_: Op = Op(
         lambda y, x, p: where((x == 0) & (p >= 0), 0, y * log(x)),
     ),
     scalar=math.pow,
+    slopes=(
+        lambda y, x, p: p * _scalar_power_less(x, p) if p else 0.0,
+        lambda y, x, p: 0.0 if x == 0 and p >= 0 else y * math.log(x),
+    ),
     sympy=lambda sp, x, p: x**p,
     domain=(POSITIVE, REAL),
     grad_fn=_power_name,

@@ -91,6 +91,10 @@ class Expressions:
                 self.brackets += 1
                 k += 1
                 continue
+            elif word[:1].isdecimal():
+                found.append(operands.number(self, word, k))
+                begins.append(k)
+                k += 1
             else:
                 self.k = k
                 wanted = operands.read(self, word)
@@ -101,18 +105,24 @@ class Expressions:
                 word = words[k]
                 if word in FOLLOWING:
                     op, least = FOLLOWING[word]
-                    while (waiting := stack[-1]).level >= least:
-                        stack.pop()
-                        if type(waiting) is not Op:
+                    while True:
+                        waiting = stack[-1]
+                        if type(waiting) is Op:
+                            if waiting.level < least:
+                                break
+                            stack.pop()
+                            begins.pop()
+                            right = found.pop()
+                            left = found[-1]
+                            found[-1] = len(nodes)
+                            constant = nodes[left].constant and nodes[right].constant
+                            nodes.append(Node(waiting, (left, right), (begins[-1], k), constant))
+                        elif waiting.level >= least:
+                            stack.pop()
                             self.k = k
                             self.apply(waiting)
-                            continue
-                        begins.pop()
-                        right = found.pop()
-                        left = found[-1]
-                        found[-1] = len(nodes)
-                        constant = nodes[left].constant and nodes[right].constant
-                        nodes.append(Node(waiting, (left, right), (begins[-1], k), constant))
+                        else:
+                            break
                     if op is not None:
                         stack.append(op)
                         k += 1

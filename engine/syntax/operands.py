@@ -30,9 +30,7 @@ def read(parser: Expressions, word: str) -> bool:
         parser.open(Open("call", k + 1, len(parser.operands), k, word))
         return parser.words[k + 2] != ")" or parser.close(")")
     if is_number(word):
-        parser.operands.append(number(parser, word, k))
-        parser.begins.append(k)
-        parser.k = k + 1
+        parser.push(number(parser, word, k), k)
         return False
     if is_name(word) and word not in GRAMMAR_WORDS:
         return _name(parser, word, k)
