@@ -142,21 +142,16 @@ def test_together_agrees_with_one_by_one():
 # --- workers that die -------------------------------------------------------------------------------------------------
 
 
-def test_a_worker_that_dies_costs_one_line(monkeypatch, tmp_path):
-    """The worker of this pool runs a module that kills itself over one line."""
-    killer = tmp_path / "killer.py"
-    killer.write_text(
-        "import os, signal\n"
-        "from chainrule.cli.stream import pool, work\n"
-        "run = work.Worker.run\n"
-        "def deadly(self, block):\n"
-        "    if b'deadly' in block.data:\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return run(self, block)\n"
-        "work.Worker.run = deadly\n"
-        "pool.serve()\n"
-    )
-    monkeypatch.setattr("chainrule.cli.stream.pool.COMMAND", [sys.executable, str(killer)])
+def test_a_worker_that_dies_costs_one_line(monkeypatch):
+    """The workers of this pool kill themselves over one line."""
+    evaluate = Worker.run
+
+    def deadly(self, block):
+        if b"deadly" in block.data:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return evaluate(self, block)
+
+    monkeypatch.setattr(Worker, "run", deadly)
     lines = [f"{i}*x | x=2" for i in range(20)]
     lines[7] = "deadly*x | x=2, deadly=1"
     pool = Pool(2, Settings())

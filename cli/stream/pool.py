@@ -1,23 +1,25 @@
-"""Worker processes on this machine: each is fed by a thread, and started anew when it dies."""
+"""Worker processes on this machine: each is fed by a thread, and replaced when it dies."""
 
 from __future__ import annotations
 
-import contextlib
-import pickle
-import subprocess
-import sys
+import multiprocessing
+import os
+import signal
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pickle import UnpicklingError
 
 from chainrule import ChainruleError
 
-from .. import seldom_collect
 from .blocks import Block
 from .records import single_records
 from .settings import Settings
 from .work import Done, Worker, died
 
-COMMAND = [sys.executable, "-m", "chainrule.cli.stream.pool"]
+# A copy of this process has imported everything. What other threads may hold when it is made, it never uses: it has
+# pipes, standard streams and a worker of its own.
+FORK = multiprocessing.get_context("fork")
 
 
 class Pool:
@@ -26,9 +28,11 @@ class Pool:
     def __init__(self, jobs: int, settings: Settings) -> None:
         self.ahead = 2 * jobs
         self.settings = settings
+        self.starting = threading.Lock()
+        self.processes = [Process(settings) for _ in range(jobs)]
+        self.idle = [*self.processes]
         self.threads = ThreadPoolExecutor(jobs)
         self.own = threading.local()
-        self.processes: list[Process] = []
         self.closed = False
 
     def submit(self, block: Block) -> Future[Done]:
@@ -55,13 +59,10 @@ class Pool:
         """The block's results, or None if the process died over it."""
         process: Process | None = getattr(self.own, "process", None)
         if process is None:
-            process = self.own.process = Process(self.settings)
-            self.processes.append(process)
-        if self.closed:
-            process.kill()
+            process = self.own.process = self._next()
         try:
             return process.ask(block)
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError, UnpicklingError):
             process.kill()
             self.processes.remove(process)
             self.own.process = None
@@ -69,59 +70,51 @@ class Pool:
                 raise ChainruleError("interrupted", "the work was stopped") from None
             return None
 
+    def _next(self) -> Process:
+        """A process for a thread that has none."""
+        with self.starting:  # a process must not inherit half of another one's pipe
+            if self.idle:
+                return self.idle.pop()
+            process = Process(self.settings)
+            self.processes.append(process)
+        if self.closed:
+            process.kill()
+        return process
+
 
 class Process:
-    """A worker in a process of its own, which is asked by pickles through pipes."""
+    """A worker in a process of its own, which is asked through a pipe."""
 
     def __init__(self, settings: Settings) -> None:
-        # In a session of its own, Ctrl-C does not reach it while it starts; it ends with its standard input.
-        self.process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._send(settings)
-
-    def _send(self, given: object) -> None:
-        assert self.process.stdin is not None
-        pickle.dump(given, self.process.stdin, pickle.HIGHEST_PROTOCOL)
-        self.process.stdin.flush()
+        self.pipe, theirs = FORK.Pipe()
+        self.process = FORK.Process(target=serve, args=(settings, theirs, self.pipe), daemon=True)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is the parent's to answer
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
 
     def ask(self, block: Block) -> Done:
         """Have a block evaluated. Raises `EOFError` or `OSError` when the process has died."""
-        assert self.process.stdout is not None
-        self._send(block)
-        done: Done = pickle.load(self.process.stdout)
+        self.pipe.send(block)
+        done: Done = self.pipe.recv()
         return done
 
     def kill(self) -> None:
         """Stop the process at once."""
         self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):  # what was not sent goes nowhere
-                assert pipe is not None
-                pipe.close()
+        self.process.join()
+        self.pipe.close()
 
 
-def serve() -> None:
+def serve(settings: Settings, pipe: Connection, parents: Connection) -> None:
     """The other side: evaluate blocks until the pipe is closed."""
-    import os
-    import signal
-
-    seldom_collect()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints must not come between the answers
-    requests = sys.stdin.buffer
-    worker = Worker(pickle.load(requests))
+    parents.close()  # or the end of the parent would not show
+    os.dup2(2, 1)  # what anything prints must not come between the results
+    worker = Worker(settings)
     while True:
         try:
-            block = pickle.load(requests)
-        except EOFError:
-            return
-        try:
-            pickle.dump(worker.run(block), answers, pickle.HIGHEST_PROTOCOL)
-            answers.flush()
-        except BrokenPipeError:  # who asked is gone
+            pipe.send(worker.run(pipe.recv()))
+        except (EOFError, OSError):  # who asked is gone
             os._exit(0)
-
-
-if __name__ == "__main__":
-    serve()
