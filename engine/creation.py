@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from .data import as_data
+from .errors import ChainruleError
 from .ops.sizes import check_size
 from .tensors import Tensor, tensor
 
@@ -35,7 +37,10 @@ def _made(values: Any, requires_grad: bool, dtype: Any) -> Tensor:
 
 def _shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-    return check_size(tuple(int(n) for n in given))
+    try:
+        return check_size(tuple(map(operator.index, given)))
+    except TypeError:
+        raise ChainruleError("shape", f"a shape is made of whole numbers, not {given}") from None
 
 
 def zeros(*shape: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .errors import ChainruleError, Span, did_you_mean
-from .misfits import misfit
+from .misfits import UNFIT, misfit
 from .ops import Op, Traced
 from .ops.base import quietly
 
@@ -183,7 +183,7 @@ class Graph:
             return value if self.dtype is None else self.typed(value)
         except ChainruleError as error:
             raise error.located(self.source, self.span(i)) from None
-        except (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError) as error:
+        except UNFIT as error:
             raise misfit(op, xs, error).located(self.source, self.span(i)) from error
 
     def typed(self, value: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from .errors import ChainruleError
 from .ops import Op, shape_text
 
+UNFIT = (ValueError, IndexError, TypeError, OverflowError, np.linalg.LinAlgError)  # what NumPy raises for them
 BROADCASTING = "shapes are matched from the right; each pair must be equal, or one of them 1"
 
 
@@ -52,7 +53,7 @@ def _index_misfit(op: Op, shape: tuple[int, ...], error: IndexError) -> Chainrul
     for place, k in enumerate(taken):
         axis = place if place < len(taken) - after else len(shape) - (len(taken) - place)
         n = shape[axis]
-        for i in np.ravel(k) if not isinstance(k, slice) else ():
+        for i in np.ravel(k) if np.asarray(k).dtype.kind in "iu" else ():
             if not -n <= i < n:
                 where = (
                     f"along axis {axis} of {shape_text(shape)}" if len(shape) > 1 else f"in shape {shape_text(shape)}"

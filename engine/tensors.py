@@ -34,6 +34,7 @@ from .data import as_data, check_floating, constant, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
 from .inplace import InPlace
+from .misfits import UNFIT, misfit
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol, mask
 from .ops import CALLS, INFIX, Op, Traced, function, shape_text
@@ -221,7 +222,10 @@ class Tensor(InPlace, NumpyProtocol, Traced):
             else:
                 values.append(x if type(x) in PLAIN else constant(x))
                 edges.append(None)
-        y = op.computed(values)
+        try:
+            y = op.computed(values)
+        except UNFIT as error:
+            raise misfit(op, values, error) from error
         if not recorded or not grad_mode.enabled:
             return Tensor(y)
         name = op.usual_name

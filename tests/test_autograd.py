@@ -186,6 +186,42 @@ def test_axis_by_position():
     assert leaf([[1.0, 2.0], [3.0, 4.0]]).sum(0).tolist() == [4, 6]
 
 
+MISFITS = [
+    (lambda v, m: v + m, "+ does not fit the shapes (3,) and 2×2", "matched from the right"),
+    (lambda v, m: m @ v, "@ does not fit the shapes 2×2 and (3,)", "as many columns on the left as rows"),
+    (lambda v, m: np.matmul(m, v), "@ does not fit the shapes 2×2 and (3,)", "as many columns on the left as rows"),
+    (lambda v, m: np.zeros(2) + v, "+ does not fit the shapes (2,) and (3,)", "matched from the right"),
+    (lambda v, m: v[5], "there is no index 5 in shape (3,)", "indices go from 0 to 2"),
+    (lambda v, m: m["a"], "only integers, slices", "2×2"),
+    (lambda v, m: v.sum(axis=3), "sum: there is no axis 3 in (3,)", "its only axis is 0"),
+    (lambda v, m: cr.det(v), "det takes a square matrix", "(3,)"),
+    (lambda v, m: cr.inv(m * 0), "inv: the matrix is singular", ""),
+    (lambda v, m: cr.solve(m * 0, v[:2]), "solve: the matrix is singular", ""),
+    (lambda v, m: cr.stack(v, m), "stack does not fit the shapes", "arrays of one shape"),
+    (lambda v, m: cr.ones(2.5), "a shape is made of whole numbers", "2.5"),
+]
+
+
+@pytest.mark.parametrize(("call", "message", "hint"), MISFITS)
+def test_what_does_not_fit_is_said_as_on_the_command_line(call, message, hint):
+    vector = cr.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    matrix = cr.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with pytest.raises(cr.ChainruleError) as caught:
+        call(vector, matrix)
+    assert message in str(caught.value)
+    assert hint in str(caught.value)
+
+
+def test_wrong_arguments_are_refused_with_the_signature():
+    x = cr.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(TypeError, match=r"sum\(x, \*, axis=None, keepdims=False\) has no parameter 'dim'"):
+        x.sum(dim=0)
+    with pytest.raises(TypeError, match=r"sin\(x\) was called with 2 arguments"):
+        cr.sin(x, x)
+    with pytest.raises(TypeError, match=r"sin\(x\) was called with 0 arguments"):
+        cr.sin()
+
+
 def test_deepcopy_of_a_leaf_is_a_leaf_of_its_own():
     x = leaf(2.0)
     y = copy.deepcopy(x)

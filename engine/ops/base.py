@@ -308,6 +308,11 @@ class Op:
             check_size(np.broadcast_shapes(*map(np.shape, xs)))
         return quiet().run(self.forward, *xs)
 
+    @property
+    def called(self) -> str:
+        """How Python calls it: sum(x, axis=None, *, keepdims=False)."""
+        return f"{self.name}({self.signature.replace('; ', ', ').removeprefix(', ')})"
+
     def by(self, library: Any, *xs: Any) -> Any:
         """The value on a library's terms or numbers: SymPy itself, or one that has the names of SymPy's functions.
 
@@ -341,7 +346,7 @@ class Op:
             listed = len(values) == 1 and isinstance(values[0], (tuple, list))  # reshape(x, (2, 3))
             return {given[0].name[1:]: tuple(values[0]) if listed else values}
         if len(values) > len(given):
-            raise TypeError(f"{self.name}({self.signature.replace(';', ',')}) was called with too many arguments")
+            raise TypeError(f"{self.called} was called with too many arguments")
         return {static.name: value for static, value in zip(given, values, strict=False)}
 
     def __call__(self, *xs: Any, **params: Any) -> Any:
@@ -361,6 +366,11 @@ class Op:
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
+        unknown = [name for name in params if name not in {static.name.lstrip("*") for static in self.statics}]
+        if unknown:
+            raise TypeError(f"{self.called} has no parameter {unknown[0]!r}")
+        if not self.variadic and len(xs) != self.arity:
+            raise TypeError(f"{self.called} was called with {len(xs)} argument{'s' * (len(xs) != 1)}")
         return self.bind(**params), xs
 
     def __repr__(self) -> str:
