@@ -42,20 +42,37 @@ def value_and_grad_of(
     graph: Graph, tape: Sequence[Value], wrt: Iterable[str] | None = None, cotangent: Any = None
 ) -> tuple[Value, dict[str, Value]]:
     """The second half of it: what `forward` has computed is there. Raises `ChainruleError`."""
-    places, nodes, value = graph.names, graph.nodes, tape[graph.output]
-    names = [n for n in graph.inputs if not nodes[places[n]].frozen] if wrt is None else wrt
-    if cotangent is None and FLOAT.issuperset(map(type, tape)):  # numbers all along, the commonest case
-        adjoints: list[Any] = [None] * len(nodes)
-        adjoints[graph.output] = 1.0
-        quiet().run(_scalar_backward, graph, tape, adjoints)
-        return value, {name: 0.0 if (g := adjoints[places[name]]) is None else g for name in names}
+    value = tape[graph.output]
+    if cotangent is None and is_plain(tape):
+        return value, plain_gradients(graph, tape, wrt)  # type: ignore[return-value]
+    names = [n for n in graph.inputs if not graph.nodes[graph.names[n]].frozen] if wrt is None else wrt
     start = start_cotangent(graph, value, cotangent)
     for product in (operator.mul, chain):  # a zero cotangent that met what is not finite shows as nan
         adjoints = backward(graph, tape, start, product)
-        gradients = {name: gradient_of(tape, adjoints, places[name]) for name in names}
+        gradients = {name: gradient_of(tape, adjoints, graph.names[name]) for name in names}
         if all(map(all_finite, gradients.values())):
             break
     return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
+
+
+def is_plain(tape: Sequence[Value]) -> bool:
+    """Whether there are numbers all along, the commonest case."""
+    return FLOAT.issuperset(map(type, tape))
+
+
+def plain_gradients(graph: Graph, tape: Sequence[Any], wrt: Iterable[str] | None = None) -> dict[str, float]:
+    """The gradients where there are numbers all along."""
+    nodes, places = graph.nodes, graph.names
+    adjoints: list[Any] = [None] * len(nodes)
+    adjoints[graph.output] = 1.0
+    quiet().run(_scalar_backward, graph, tape, adjoints)
+    gradients = {}
+    for name in graph.inputs if wrt is None else wrt:
+        place = places[name]
+        if wrt is not None or not nodes[place].frozen:
+            g = adjoints[place]
+            gradients[name] = 0.0 if g is None else g
+    return gradients
 
 
 def gradient_of(tape: Sequence[Any], adjoints: Sequence[Any], i: int) -> Value:

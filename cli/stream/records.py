@@ -149,11 +149,13 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
     if not isinstance(given, dict):
         hint = 'write {"expression": "x^2", "at": {"x": 3}}'
         raise ChainruleError("format", "the line is no JSON object", hint=hint)
-    if (id_ := given.pop("id", None)) is not None:
-        record.id = id_
-    expression = given.pop("expression", None)
-    at, wrt, cotangent = given.pop("at", None), given.pop("wrt", None), given.pop("cotangent", None)
-    record.extra = given
+    expression, at = given.pop("expression", None), given.pop("at", None)
+    wrt = cotangent = None
+    if given:
+        if (id_ := given.pop("id", None)) is not None:
+            record.id = id_
+        wrt, cotangent = given.pop("wrt", None), given.pop("cotangent", None)
+        record.extra = given
     if expression is not None and not isinstance(expression, str):
         raise ChainruleError("format", "expression is no text", hint='write "expression": "x^2"')
     record.expression = expression

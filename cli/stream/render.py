@@ -34,6 +34,9 @@ class Renderer(Protocol):
     def result(self, record: dict[str, Any]) -> str:
         """A result as text."""
 
+    def plain(self, id_: Any, expression: str, output: str, value: float, gradients: Mapping[str, float]) -> str:
+        """A result of numbers only as text."""
+
     def error(self, record: dict[str, Any]) -> str:
         """An error record as text."""
 
@@ -57,15 +60,17 @@ class JsonLines:
 
     def result(self, record: dict[str, Any]) -> str:
         """The record as a line."""
-        value, gradients = record["value"], record["gradients"]
-        plain = len(record) == 5 and type(value) is float and FLOAT.issuperset(map(type, gradients.values()))
-        if not plain or not math.isfinite(sum(gradients.values(), value)):
-            return to_json(record) + "\n"
-        id_, text = record["id"], quoted(record["expression"])
+        return to_json(record) + "\n"
+
+    def plain(self, id_: Any, expression: str, output: str, value: float, gradients: Mapping[str, float]) -> str:
+        """The commonest record, for which the encoder would take twice as long."""
+        if not math.isfinite(sum(gradients.values(), value)):
+            made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
+            return self.result(made)
         numbers = ", ".join([f'"{name}": {number!r}' for name, number in gradients.items()])
-        return (  # the commonest record, for which the encoder would take half as long again
-            f'{{"id": {id_ if type(id_) is int else to_json(id_)}, "expression": {text}, '
-            f'"output": "{record["output"]}", "value": {value!r}, "gradients": {{{numbers}}}}}\n'
+        return (
+            f'{{"id": {id_ if type(id_) is int else to_json(id_)}, "expression": {quoted(expression)}, '
+            f'"output": "{output}", "value": {value!r}, "gradients": {{{numbers}}}}}\n'
         )
 
     def error(self, record: dict[str, Any]) -> str:
@@ -119,6 +124,11 @@ class Cells:
         cells += [self._gradients(gradients)] if self.columns is None else self._elements(gradients)
         cells += [to_json(record[key]) if key in record else "" for key in self.further]
         return self.join(cells + [""] * (len(self.names) - len(cells)))
+
+    def plain(self, id_: Any, expression: str, output: str, value: float, gradients: Mapping[str, float]) -> str:
+        """The result as a row."""
+        made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
+        return self.result(made)
 
     def error(self, record: dict[str, Any]) -> str:
         """The error's message in the last column."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from chainrule import ChainruleError, Program
-from chainrule.evaluate import chosen_inputs, forward, missing_error, value_and_grad_of
+from chainrule.evaluate import chosen_inputs, forward, is_plain, missing_error, plain_gradients, value_and_grad_of
 from chainrule.syntax import split
 
 from ..report.records import result_record
@@ -21,6 +21,7 @@ TOGETHER = 32  # records for which each step is taken at a time: that keeps its 
 LENGTH = 2**15  # characters of programs that may wait
 SYMPY_SECONDS = 10.0  # SymPy's time for a line
 Steps: TypeAlias = tuple[Callable[..., Any], ...]
+Plain: TypeAlias = tuple[Program, float, dict[str, float]]  # a result of numbers only
 
 
 class Singles:
@@ -80,21 +81,29 @@ class Singles:
         return self.worker.program(self._text(record), record.at or record.cells, record.wrt, words)
 
     def computed(self, record: Record, program: Program) -> tuple[Program, list[Any]] | dict[str, Any]:
-        """The program and the value of each of its nodes; the result at once where arrays may be among these."""
+        """The program and the value of each of its nodes; the result at once where not all are numbers."""
         tape = forward(program, self.worker.values(program, record))
-        return (program, tape) if type(tape[-1]) is float else self.evaluated(record, (program, tape))
-
-    def evaluated(self, record: Record, computed: tuple[Program, list[Any]] | dict[str, Any]) -> dict[str, Any]:
-        """The result as an object."""
-        if isinstance(computed, dict):
-            return computed
-        program, tape = computed
-        wrt, no_grad = self.worker.inputs(program, record.wrt)
-        chosen = None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
-        value, gradients = value_and_grad_of(program, tape, chosen, record.cotangent)
+        if record.cotangent is None and is_plain(tape):
+            return program, tape
+        value, gradients = value_and_grad_of(program, tape, self._wrt(program, record), record.cotangent)
         self.worker.check_size(value, gradients)
         made = result_record(record.id, self._text(record).strip(), program, value, gradients)
         return _with_extra(made, record)
+
+    def derived(self, record: Record, computed: tuple[Program, list[Any]] | dict[str, Any]) -> Plain | dict[str, Any]:
+        """The value and the gradients."""
+        if isinstance(computed, dict):
+            return computed
+        program, tape = computed
+        gradients = plain_gradients(program, tape, self._wrt(program, record))
+        if len(gradients) >= self.settings.elements:
+            self.worker.check_size(tape[-1], gradients)
+        return program, tape[-1], gradients
+
+    def _wrt(self, program: Program, record: Record) -> list[str] | None:
+        """The inputs to differentiate by; None for all."""
+        wrt, no_grad = self.worker.inputs(program, record.wrt)
+        return None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
 
     def analysed(self, record: Record, program: Program) -> dict[str, Any]:
         """The result with what `grad` knows besides: nodes, further derivatives, formulas, SymPy's check."""
@@ -124,11 +133,17 @@ class Singles:
         self.done.differing += any(c.verdict == "differs" for c in checks or ())
         return _with_extra(made, record)
 
-    def rendered(self, record: Record, made: dict[str, Any]) -> str:
+    def rendered(self, record: Record, made: Plain | dict[str, Any]) -> str:
         """The result as text."""
-        return self.worker.renderer.result(made)
+        text, renderer = self._text(record).strip(), self.worker.renderer
+        if isinstance(made, dict):
+            return renderer.result(made)
+        program, value, gradients = made
+        if record.extra:
+            return renderer.result(_with_extra(result_record(record.id, text, program, value, gradients), record))
+        return renderer.plain(record.id, text, program.output_name, value, gradients)
 
-    QUICK: ClassVar[Steps] = (cut, parsed, computed, evaluated, rendered)
+    QUICK: ClassVar[Steps] = (cut, parsed, computed, derived, rendered)
     FULL: ClassVar[Steps] = (cut, parsed, analysed, rendered)
 
     def _text(self, record: Record) -> str:

@@ -151,8 +151,7 @@ class Worker:
 
     def special(self, at: Iterable[str]) -> frozenset[str]:
         """The names of functions and constants for which a value is given."""
-        names = SPECIAL.intersection(at)
-        return names | self.common if self.common else names
+        return self.common if SPECIAL.isdisjoint(at) else self.common.union(SPECIAL.intersection(at))
 
     def values(self, program: Program, record: Record) -> Mapping[str, Value]:
         """The line's values: its own, then its bar's, then those common to all lines. Raises `ChainruleError`."""
