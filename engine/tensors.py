@@ -328,15 +328,23 @@ class Tensor(InPlace, NumpyProtocol, Traced):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        if not self.is_leaf:
-            raise ChainruleError(
-                "grad",
-                "Only Tensors created explicitly by the user support the deepcopy protocol at the moment",
-                hint="copy detach(), or call clone() for a copy in the graph",
-            )
+        self._refuse_copy("deepcopy")
         made = tensor(self.detach(), self.requires_grad)
         made._grad = None if self._grad is None else tensor(self._grad.detach())
         return made
+
+    def __reduce__(self) -> Any:
+        """A leaf can be pickled; its gradient stays behind."""
+        self._refuse_copy("pickle")
+        return tensor, (np.asarray(self._data), self.requires_grad)
+
+    def _refuse_copy(self, protocol: str) -> None:
+        if not self.is_leaf:
+            raise ChainruleError(
+                "grad",
+                f"Only Tensors created explicitly by the user support the {protocol} protocol at the moment",
+                hint="copy detach(), or call clone() for a copy in the graph",
+            )
 
     def clone(self) -> Tensor:
         """A copy that the graph knows: gradients flow through it."""

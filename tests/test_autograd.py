@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import gc
 import math
+import pickle
 import re
 import time
 import tracemalloc
@@ -231,6 +232,28 @@ def test_deepcopy_of_a_leaf_is_a_leaf_of_its_own():
 
 
 # --- dtypes -----------------------------------------------------------------------------------------------------------
+
+
+def test_leaves_are_pickled():
+    for leaf in (cr.tensor([1.0, 2.0], requires_grad=True), cr.tensor(3.0), cr.tensor([1.0], dtype="float32")):
+        again = pickle.loads(pickle.dumps(leaf))
+        assert again.tolist() == leaf.tolist()
+        assert (again.dtype, again.requires_grad) == (leaf.dtype, leaf.requires_grad)
+    with pytest.raises(cr.ChainruleError, match=r"detach\(\)"):
+        pickle.dumps(cr.tensor(2.0, requires_grad=True) * 2)
+
+
+def test_a_choice_among_numbers_has_their_common_type():
+    half = cr.tensor(0.5, requires_grad=True)
+    for chosen in (
+        cr.max(half, 3),
+        cr.min(half, 0),
+        cr.max(half, 1, 2),
+        cr.clip(half, 1, 2),
+        cr.where(half < 0, half, 1),
+    ):
+        assert chosen.dtype == np.float64
+    assert cr.max(cr.tensor(2), 3).dtype == np.int64
 
 
 def test_dtypes_of_results():

@@ -217,13 +217,23 @@ def _select(c: Any, a: Any, b: Any) -> Any:
     return np.where(np.not_equal(c, 0), a, b)
 
 
+def _chosen(choice: Any) -> Any:
+    """A choice among numbers, in the type of all: a float where there is one."""
+
+    def scalar(*xs: Any) -> Any:
+        found = choice(*xs)
+        return found if type(found) is float or float not in map(type, xs) else float(found)
+
+    return scalar
+
+
 where: Op = Op(
     "where",
     _select,
     "a where c is not 0, else b",
     numpy=(np.where,),
     vjps=(None, lambda g, y, c, a, b: where(c, g, 0), lambda g, y, c, a, b: where(c, 0, g)),
-    scalar=lambda c, a, b: a if c else b,
+    scalar=_chosen(lambda c, a, b: a if c else b),
     sympy=lambda sp, c, a, b: sp.Piecewise((a, truth(sp, c)), (b, True)),
     elementwise=True,
     signature="c, a, b",
@@ -244,7 +254,7 @@ maximum: Op = Op(
     np.maximum,
     "the larger of both; max(x, y, …) takes any number, and all that are largest share the derivative evenly",
     vjps=_winner(operator.gt),
-    scalar=lambda x, y: y if y > x or y != y else x,
+    scalar=_chosen(lambda x, y: y if y > x or y != y else x),
     sympy=lambda sp, x, y: sp.Max(x, y),
     edges=(Edge("tie", "x = y", lambda x, y: x == y, (1, 1), (0.5, 0.5), (0, 1), (1, 0)),),
     elementwise=True,
@@ -257,7 +267,7 @@ minimum: Op = Op(
     np.minimum,
     "the smaller of both; min(x, y, …) takes any number, and all that are smallest share the derivative evenly",
     vjps=_winner(operator.lt),
-    scalar=lambda x, y: y if y < x or y != y else x,
+    scalar=_chosen(lambda x, y: y if y < x or y != y else x),
     sympy=lambda sp, x, y: sp.Min(x, y),
     edges=(Edge("tie", "x = y", lambda x, y: x == y, (1, 1), (0.5, 0.5), (1, 0), (0, 1)),),
     elementwise=True,
@@ -308,7 +318,7 @@ clip: Op = Op(
         lambda g, y, x, lo, hi: where((x < lo) & (lo < hi), g, 0),
         lambda g, y, x, lo, hi: where((x > hi) | (lo >= hi), g, 0),
     ),
-    scalar=lambda x, lo, hi: x if x != x else min(max(x, lo), hi),
+    scalar=_chosen(lambda x, lo, hi: x if x != x else min(max(x, lo), hi)),
     sympy=lambda sp, x, lo, hi: sp.Min(sp.Max(x, lo), hi),
     domain=(REAL, Interval(-math.inf, 0), POSITIVE),
     aliases=("clamp",),
