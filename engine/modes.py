@@ -5,6 +5,8 @@ Each is a context manager and a decorator, and holds for the thread that entered
 
 from __future__ import annotations
 
+import functools
+import inspect
 import linecache
 import os.path
 import sys
@@ -33,7 +35,32 @@ anomaly = _Anomaly()
 watch = _Watch()
 
 
-class set_grad_enabled(ContextDecorator):  # noqa: N801  (PyTorch's names)
+class _Decorator(ContextDecorator):
+    """A context manager that decorates functions, and generators: these are in the mode while they run."""
+
+    def __call__(self, function: Any) -> Any:
+        """The function, run in this mode."""
+        if not inspect.isgeneratorfunction(function):
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        def steps(*args: Any, **kwargs: Any) -> Any:
+            running, sent = function(*args, **kwargs), None
+            try:
+                while True:
+                    with self:  # type: ignore[attr-defined]
+                        try:
+                            made = running.send(sent)
+                        except StopIteration as stop:
+                            return stop.value
+                    sent = yield made
+            finally:
+                running.close()
+
+        return steps
+
+
+class set_grad_enabled(_Decorator):  # noqa: N801  (PyTorch's names)
     """Record operations, or not: from this call on, or inside a `with` block or a decorated function."""
 
     def __init__(self, mode: bool) -> None:
@@ -54,7 +81,7 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801  (PyTorch's names)
         return super().__call__(function)
 
 
-class _Mode(ContextDecorator):
+class _Mode(_Decorator):
     """A mode of recording that is entered and left."""
 
     mode: bool
@@ -96,7 +123,7 @@ def is_grad_enabled() -> bool:
     return grad_mode.enabled
 
 
-class detect_anomaly(ContextDecorator):  # noqa: N801
+class detect_anomaly(_Decorator):  # noqa: N801
     """Inside, backward stops at the first nan (with `infinite` at the first inf, too), and names the operation.
 
     Forward must run inside, too, for the user's line to be known.

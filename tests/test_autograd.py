@@ -645,6 +645,27 @@ def test_accuracy(function, at, true):
 # --- modes ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mode", [cr.no_grad, cr.no_grad(), lambda function: cr.set_grad_enabled(False)(function)])
+def test_generators_are_in_the_mode_only_while_they_run(mode):
+    def steps(n):
+        for i in range(n):
+            assert not cr.is_grad_enabled()
+            assert (yield i) == (None if i == 0 else "sent")
+        return "end"
+
+    running = mode(steps)(2)
+    assert next(running) == 0
+    assert cr.is_grad_enabled()
+    with pytest.raises(AssertionError):
+        running.send("not None")
+    assert cr.is_grad_enabled()
+    running = mode(lambda: (yield))()
+    assert next(running) is None
+    with pytest.raises(StopIteration):
+        running.send(None)
+    assert cr.is_grad_enabled()
+
+
 def test_no_grad_and_enable_grad():
     x = leaf(2.0)
     with cr.no_grad():
