@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ import click
 from chainrule import ChainruleError, Program, parse
 from chainrule.errors import did_you_mean
 from chainrule.evaluate import chosen_inputs
-from chainrule.syntax.characters import canonical_name
+from chainrule.syntax.characters import canonical_name, is_name
 
 from .options import dtype_option, names_option, read_values
 from .stream.blocks import FORMATS, Block, Pace, Source, blocks
@@ -158,7 +159,10 @@ def _header_check(settings: Settings, program: Program | None) -> Callable[[str,
         if program is None and "expression" not in header:
             hint = f"its columns are {columns}; --expression 'y = …' gives one program for every row"
             raise ChainruleError("file", f"{name} has no column 'expression'", hint=hint)
-        given = {*map(canonical_name, header), *settings.at}
+        columns_named = [canonical_name(word) for word in header if is_name(word)]
+        if twice := [word for word, times in Counter(columns_named).items() if times > 1]:
+            raise ChainruleError("file", f"{name} has two columns {twice[0]!r}", hint="each column needs its own name")
+        given = {*columns_named, *settings.at}
         if program is not None and not settings.symbolic and (missing := program.missing(dict.fromkeys(given))):
             hint = did_you_mean(missing[0], header) or f"its columns are {columns}; --at {missing[0]}=… is for all rows"
             raise ChainruleError("file", f"{name} has no column {missing[0]!r}", hint=hint)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
@@ -29,6 +30,11 @@ class ChainruleError(RuntimeError):
         self.spans = tuple(spans)
         self.hint = hint
         self.source = source
+
+    def __reduce__(self) -> Any:
+        """Pickled as it is, so that it comes out of a process of `multiprocessing`."""
+        made = partial(type(self), self.kind, self.message, spans=self.spans, hint=self.hint, source=self.source)
+        return made, ()
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message} ({self.hint})"

@@ -104,9 +104,14 @@ def _called(function: TensorFunction, inputs: Any, create_graph: bool) -> tuple[
     leaves = [_independent(x, create_graph) for x in given]
     with enable_grad():
         output = function(*leaves)
+    return leaves, _tensor(output), single
+
+
+def _tensor(output: Any) -> Tensor:
+    """What a function returned, which must be a tensor."""
     if not isinstance(output, Tensor):
         raise ChainruleError("value", f"the function must return a tensor, not {type(output).__name__}")
-    return leaves, output, single
+    return output
 
 
 def _independent(x: Any, create_graph: bool) -> Tensor:
@@ -139,7 +144,7 @@ def value_and_grad(function: TensorFunction, argnums: int | Sequence[int] = 0) -
         places = [argnums] if isinstance(argnums, int) else list(argnums)
         made = [_independent(x, True) if i in places else x for i, x in enumerate(inputs)]
         with enable_grad():
-            output = function(*made)
+            output = _tensor(function(*made))
         gradients = _gradients(output, [made[i] for i in places], None, False)
         return output.detach(), gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
@@ -210,7 +215,7 @@ def hessian(function: TensorFunction, inputs: Any, create_graph: bool = False) -
 
     def gradient(i: int) -> TensorFunction:
         def of(*xs: Tensor) -> Tensor:
-            output = function(*xs)
+            output = _tensor(function(*xs))
             if output.shape:
                 raise ChainruleError("grad", f"a Hessian needs a scalar output; this one has shape {output.shape}")
             return _gradients(output, xs, None, True)[i]

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from .tensors import Tensor
 
 
+def place_of(key: Any) -> tuple[Any, ...]:
+    """An index as the graph keeps it: arrays and lists are copied, they may be changed while the graph lives."""
+    return tuple(
+        np.array(getattr(k, "_data", k))[()] if isinstance(k, (InPlace, np.ndarray, list)) else k
+        for k in (key if isinstance(key, tuple) else (key,))
+    )
+
+
 class Storage:
     """What tensors that share values have in common: how often, where last and by what these were changed in place."""
 
@@ -101,9 +109,12 @@ class InPlace:
             function.own_extras().versions = [None, *versions_of(function.inputs[1:], function.edges[1:])]
         self.replace_data(made._data, None if function is None else function.name())
         if grad_mode.enabled:
-            self._edge = made._edge
             if function is not None:
                 self._storage.producers.append(function)
+                if self.retains_grad:  # the gradient that is kept is that of the tensor as it is now
+                    self._edge.own_extras().retain = None
+                    function.own_extras().retain = weakref.ref(self)
+            self._edge = made._edge
         if self._base is not None:  # an element or a slice: what it was taken from changes, too
             base, key = self._base
             base[key] = self
@@ -124,7 +135,7 @@ class InPlace:
         return self.fill_(0.0)  # type: ignore[no-any-return]
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
-        self.apply_in_place(put, value, key=key if isinstance(key, tuple) else (key,))
+        self.apply_in_place(put, value, key=place_of(key))
 
 
 def _in_place(name: str, op: Op) -> None:

@@ -38,9 +38,7 @@ class NumpyProtocol:
         written = inputs[:1] if method == "at" else options.get("out", ())
         if any(isinstance(x, NumpyProtocol) for x in written):
             raise _unseen(name)
-        return _without_gradient(
-            lambda *xs: getattr(ufunc, method)(*xs, **options), inputs, name, type(self), writes="out" in options
-        )
+        return _without_gradient(getattr(ufunc, method), inputs, options, name, type(self), writes="out" in options)
 
     def __array_function__(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Apply the row of another function."""
@@ -53,9 +51,8 @@ class NumpyProtocol:
                 return op(*inputs, **op.static_params(statics, named=True), **kwargs)
         if function in SHAPES_ONLY:
             return function(np.broadcast_to(0.0, self.shape), *args[1:], **kwargs)
-        return _without_gradient(
-            lambda *xs: function(*xs, **kwargs), args, function.__name__, type(self), writes=function is np.copyto
-        )
+        writes = function is np.copyto or "out" in kwargs
+        return _without_gradient(function, args, kwargs, function.__name__, type(self), writes=writes)
 
     def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         """The values, for NumPy's functions that know nothing of tensors."""
@@ -75,7 +72,7 @@ def _parted(op: Op, args: Any) -> tuple[Any, Any]:
     return args[:n], args[n:]
 
 
-def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: bool = False) -> Any:
+def _without_gradient(call: Any, args: Any, options: Any, name: str, wrap: Any, *, writes: bool = False) -> Any:
     """A function that is not in the table: allowed where no gradient is lost."""
 
     def plain(x: Any) -> Any:
@@ -92,16 +89,17 @@ def _without_gradient(call: Any, args: Any, name: str, wrap: Any, *, writes: boo
         f"np.{name} is not differentiable here: the gradient would be lost",
         hint="use functions of chainrule's table, or detach() what needs no gradient",
     )
-    if writes and _any_requires_grad(args):
+    given = [*args, *options.values()]
+    if writes and _any_requires_grad(given):
         raise lost
     try:
-        result = call(*map(plain, args))
+        result = call(*map(plain, args), **{key: plain(value) for key, value in options.items()})
     except ValueError as error:
         if "read-only" not in str(error):
             raise
         raise _unseen(name) from None
     kind = "" if isinstance(result, tuple) or result is None else np.asarray(result).dtype.kind
-    if _any_requires_grad(args) and kind not in tuple("biu"):
+    if _any_requires_grad(given) and kind not in tuple("biu"):
         raise lost
     return wrap(result) if kind == "f" else result
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from .autograd import (
 from .data import as_data, check_floating, constant, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
-from .inplace import InPlace
+from .inplace import InPlace, place_of
 from .misfits import UNFIT, misfit
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol, mask
@@ -297,8 +297,8 @@ class Tensor(InPlace, NumpyProtocol, Traced):
 
     def __getitem__(self, key: Any) -> Tensor:
         """An element or a slice; changed in place, it changes this tensor, too."""
-        place = key if isinstance(key, tuple) else (key,)
-        made: Tensor = index(self, key=tuple(k._data if isinstance(k, Tensor) else k for k in place))
+        place = place_of(key)
+        made: Tensor = index(self, key=place)
         if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in place):
             made._base = (self, place)
         return made
@@ -441,8 +441,12 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
 
 
 def as_tensors(tensors: Any) -> list[Tensor]:
-    """One tensor, or several, as a list."""
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    """One tensor, or several, as a list. Raises `ChainruleError` for anything else."""
+    found = list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, (Tensor, str)) else [tensors]
+    for x in found:
+        if not isinstance(x, Tensor):
+            raise ChainruleError("value", f"a tensor is needed here, not {type(x).__name__}", hint="cr.tensor(…)")
+    return found
 
 
 def accumulate(starts: Sequence[tuple[Edge, Any]], inputs: Any, retain_graph: bool | None, create_graph: bool) -> None:
@@ -478,5 +482,7 @@ def start_of(x: Tensor, cotangent: Any, i: int, create_graph: bool) -> tuple[Edg
         if cotangent.shape != x.shape:
             start_shape_check(x.shape, cotangent._data, "the tensor")
         return x._edge, cotangent if create_graph else cotangent._data
+    if isinstance(cotangent, np.ndarray):
+        cotangent = cotangent.copy()  # it may be used again, and what arrives at a leaf stays there
     value = of_type(start_shape_check(x.shape, cotangent, "the tensor"), x._data)
     return x._edge, Tensor(value) if create_graph else value

@@ -234,6 +234,62 @@ def test_deepcopy_of_a_leaf_is_a_leaf_of_its_own():
 # --- dtypes -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_an_index_may_be_used_again(kind):
+    """Arrays and lists of indices, and masks, are copied when they are recorded."""
+    x = cr.tensor([1.0, 1.0, 1.0], requires_grad=True)
+    places, chosen, written = kind([0, 1]), kind([True, False, False]), kind([0])
+    z = x * 1
+    z[written] = 5.0
+    y = (x[places] * np.array([2.0, 3.0])).sum() + 10 * x[chosen].sum() + 100 * z.sum()
+    places[:], chosen[:], written[:] = [2, 2], [False, True, False], [2]
+    y.backward()
+    assert x.grad.tolist() == [12.0, 103.0, 100.0]
+
+
+def test_a_cotangent_may_be_used_again():
+    x, g = cr.tensor([1.0, 1.0], requires_grad=True), np.array([1.0, 2.0])
+    (x + 0).backward(g)
+    (found,) = cr.grad(x + 0, x, g)
+    g[:] = 100
+    assert x.grad.tolist() == found.tolist() == [1.0, 2.0]
+
+
+def test_a_gradient_retained_is_that_of_the_tensor_as_it_is_now():
+    """PyTorch moves it along when a tensor is changed in place."""
+    x = cr.tensor(3.0, requires_grad=True)
+    y = x * 1
+    y.retain_grad()
+    y *= 2
+    (y * y).backward()
+    assert (y.grad.item(), x.grad.item()) == (12.0, 24.0)
+
+
+def test_errors_are_pickled():
+    with pytest.raises(cr.ChainruleError) as caught:
+        cr.parse("y = sine(x)")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.kind, again.place) == (str(caught.value), "name", caught.value.place)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: cr.hessian(lambda v: 3.0, x),
+        lambda x: cr.value_and_grad(lambda v: 3.0)(x),
+        lambda x: cr.gradcheck(lambda v: v * v, 2.0),
+        lambda x: cr.gradcheck(lambda v: v * v, [np.array([1.0])]),
+        lambda x: cr.grad(x.sum(), "x"),
+        lambda x: cr.grad(x.sum(), np.ones(2)),
+        lambda x: cr.grad(3.0, x),
+        lambda x: x.sum().backward(inputs=[1.0]),
+    ],
+)
+def test_what_is_no_tensor_is_refused(call):
+    with pytest.raises(cr.ChainruleError, match="a tensor"):
+        call(cr.tensor([1.0, 2.0], requires_grad=True))
+
+
 def test_leaves_are_pickled():
     for leaf in (cr.tensor([1.0, 2.0], requires_grad=True), cr.tensor(3.0), cr.tensor([1.0], dtype="float32")):
         again = pickle.loads(pickle.dumps(leaf))

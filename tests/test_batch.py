@@ -48,6 +48,25 @@ def test_text():
     ]  # fmt: skip
 
 
+def test_results_as_input_are_made_anew():
+    """An error record, mended and given again, is no error; what was known of another point is gone."""
+    (failed,) = batch("foo(x) | x=1", status=1)
+    (before,) = batch("x^3 | x=1", "--order", "2", "--check", "--nodes")
+    mended = [failed | {"expression": "sin(x) | x=1", "tag": 1}, before | {"expression": "x^3 | x=2"}]
+    found = batch("\n".join(map(json.dumps, mended)), "--input-format", "jsonl")
+    assert found[0] == {"id": 1, "expression": "sin(x) | x=1", "output": "y", "value": math.sin(1),
+                        "gradients": {"x": math.cos(1)}, "tag": 1}  # fmt: skip
+    assert found[1] == {"id": 1, "expression": "x^3 | x=2", "output": "y", "value": 8.0, "gradients": {"x": 12.0}}
+
+
+@pytest.mark.parametrize("options", [["--expression", "x*2"], []])
+@pytest.mark.parametrize("header", ["expression,x,x", "expression,x_1,x₁"])
+def test_two_columns_of_one_name_are_refused(options, header):
+    done = run(["chainrule", "batch", "--input-format", "csv", *options], stdin=f"{header}\nx*2,1,5\n")
+    assert done.status == 2
+    assert "has two columns 'x" in done.err
+
+
 def test_json_lines():
     lines = [
         {"expression": "x*w", "at": {"x": [1, 2], "w": 3}, "cotangent": [1, 10], "id": "a", "tag": {"k": [1, None]}},

@@ -167,6 +167,27 @@ def test_a_worker_that_dies_costs_one_line(monkeypatch):
     assert [r.get("value") for r in texts] == [None if i == 7 else 2.0 * i for i in range(20)]
 
 
+def test_a_worker_that_died_while_idle_costs_nothing():
+    pool = Pool(2, Settings())
+    try:
+        for number in (1, 2):
+            for process in [*pool.processes]:
+                os.kill(process.process.pid, signal.SIGKILL)
+                process.process.join()
+            block = Block(number, number, None, "text", b"sin(x) | x=2\n")
+            assert "value" in json.loads(pool.submit(block).result().texts[0])
+    finally:
+        pool.close()
+    assert not any(process.alive for process in pool.processes)
+
+
+def test_table_is_the_same_for_any_number_of_jobs(tmp_path):
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(f"{'x*' * (i // 40)}x | x={i}/7" for i in range(1000)))
+    words = ["chainrule", "batch", str(source), "--format", "table", "--quiet", "--jobs"]
+    assert len({run([*words, jobs]).out for jobs in ("1", "2", "3")}) == 1
+
+
 def test_settings_travel():
     settings = replace(Settings(), at={"x": 2.0}, columns=(("x", ()),))
     assert pickle.loads(pickle.dumps(settings)) == settings
@@ -232,6 +253,22 @@ def test_resume_of_something_else(tmp_path):
         if content != '{"id": 1}\n':
             assert (done.status, out.read_text()) == (2, content)
             assert "does not hold the results of this input" in done.err
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv"])
+def test_resume_of_another_input(format_, tmp_path):
+    """Ids are mere numbers; the last result tells its expression, too."""
+    out = tmp_path / "out"
+    words = ["chainrule", "batch", "--format", format_, "-o", str(out)]
+    assert run(words, stdin="x^2 | x=1\nx^2 | x=2\n").status == 0
+    before = out.read_text()
+    done = run([*words, "--resume"], stdin="x^3 | x=7\nx^3 | x=8\nx^3 | x=9\n")
+    assert (done.status, out.read_text()) == (2, before)
+    assert "does not hold the results of this input" in done.err
+    fixed = [*words, "--expression", "x^2", "--input-format", "csv"]
+    assert run(fixed, stdin="x\n1\n2\n").status == 0
+    assert run([*fixed, "--resume"], stdin="x\n1\n2\n3\n").status == 0
+    assert out.read_text().count("\n") == (3 if format_ == "jsonl" else 4)
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------

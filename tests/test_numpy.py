@@ -60,6 +60,16 @@ def test_numpy_function(call):
     assert any(leaf.grad is not None and np.any(leaf.grad.numpy()) for leaf in leaves)
 
 
+def test_tensors_given_by_name():
+    x, z = cr.tensor([1.0, 2.0]), cr.tensor([1.0, 2.0], requires_grad=True)
+    assert np.sum(x, where=x > 1).item() == 2
+    assert np.max(x, where=x < 2, initial=0).item() == 1
+    assert np.clip(np.ones(2), a_min=x, a_max=3).tolist() == [1, 2]
+    for call in (lambda: np.sum(z, where=z > 1), lambda: np.clip(np.ones(2), a_min=z, a_max=3)):
+        with pytest.raises(cr.ChainruleError, match="is not differentiable here"):
+            call()
+
+
 def test_pair_of_slogdet():
     sign, size = np.linalg.slogdet(cr.tensor(A, requires_grad=True))
     assert (sign.item(), size.item()) == (1, pytest.approx(np.log(5)))

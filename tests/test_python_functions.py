@@ -219,6 +219,12 @@ def test_options_for_expressions_only(file, option):
     assert f"{option.split()[0]} is for expressions, not for Python functions" in message.err
 
 
+def test_random_functions_cannot_be_checked(tmp_path):
+    (tmp_path / "own.py").write_text("import numpy as np\ndef f(x): return x*np.random.rand() + 5*x.detach()\n")
+    done = run(f"chainrule grad {tmp_path}/own.py:f x=2")
+    assert "not checked: the function gives other values each time it is called" in " ".join(done.out.split())
+
+
 def test_cotangent_of_a_vector(file):
     made = record(f"{file}:vector x=[1,2] --cotangent [1,10] --check")
     assert made["gradients"] == {"x": [2, 40]}

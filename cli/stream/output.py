@@ -17,7 +17,7 @@ from .resume import Standing, remaining, standing
 from .settings import Settings
 from .work import Done
 
-LAID_OUT = 200  # rows that decide how wide a table's columns are
+LAID_OUT = 200  # rows after the header that decide how wide a table's columns are
 
 
 class Output:
@@ -29,6 +29,7 @@ class Output:
     def __init__(self, settings: Settings, path: str | None, errors: str | None, *, resume: bool) -> None:
         self.records = self.failed = self.differing = 0
         self.path = path
+        self.expression = settings.expression
         self.header = renderer(settings).header
         self.aligned = Aligned() if settings.format == "table" else None
         self.standing = standing(settings.format, path, errors, self.header) if resume and path else None
@@ -51,7 +52,7 @@ class Output:
         """The blocks whose results are not there yet. What is torn is cut off, and a header written where none is."""
         found = self.standing or Standing()
         if self.standing is not None:
-            blocks = remaining(blocks, found, str(self.path))
+            blocks = remaining(blocks, found, str(self.path), self.expression)
             self.out.truncate(found.size)
             if self.errors is not None:
                 self.errors.truncate(found.errors_size)
@@ -108,7 +109,7 @@ class Aligned:
         """The lines of all rows that wait."""
         rows, self.waiting = self.waiting, []
         if not self.sizes:
-            self.sizes = [max(map(width, column)) for column in zip(*rows, strict=True)]
+            self.sizes = [max(map(width, column)) for column in zip(*rows[: LAID_OUT + 1], strict=True)]
             self.right = [name not in TEXTS for name in rows[0]]
             rows.insert(1, ["-" * size for size in self.sizes])
         return [aligned_row(row, self.sizes, self.right) for row in rows]

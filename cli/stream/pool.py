@@ -41,15 +41,18 @@ class Pool:
 
     def close(self) -> None:
         """Stop all processes, whatever they are doing."""
-        self.closed = True
-        for process in self.processes:
+        with self.starting:
+            self.closed = True
+        for process in [*self.processes]:
             process.kill()
-        self.threads.shutdown(cancel_futures=True)
+        self.threads.shutdown(cancel_futures=True)  # each thread ends, as its process has ended
+        for process in self.processes:
+            process.end()
 
     def _run(self, block: Block) -> Done:
         done = self._tried(block)
-        if done is not None:
-            return done
+        if done is not None or self.closed:
+            return done or Done([])
         found = Done([])
         for line in single_records(block):
             found.add(self._tried(line) or died(self.settings, line))
@@ -58,28 +61,31 @@ class Pool:
     def _tried(self, block: Block) -> Done | None:
         """The block's results, or None if the process died over it."""
         process: Process | None = getattr(self.own, "process", None)
-        if process is None:
+        while process is None or not process.alive:  # it may have died while it had nothing to do
+            if process is not None:
+                self._drop(process)
             process = self.own.process = self._next()
         try:
             return process.ask(block)
         except (EOFError, OSError, UnpicklingError):
-            process.kill()
-            self.processes.remove(process)
-            self.own.process = None
-            if self.closed:
-                raise ChainruleError("interrupted", "the work was stopped") from None
+            self._drop(process)
             return None
 
     def _next(self) -> Process:
         """A process for a thread that has none."""
         with self.starting:  # a process must not inherit half of another one's pipe
+            if self.closed:
+                raise ChainruleError("interrupted", "the work was stopped")
             if self.idle:
                 return self.idle.pop()
             process = Process(self.settings)
             self.processes.append(process)
-        if self.closed:
-            process.kill()
         return process
+
+    def _drop(self, process: Process) -> None:
+        process.end()
+        self.processes.remove(process)
+        self.own.process = None
 
 
 class Process:
@@ -101,8 +107,17 @@ class Process:
         done: Done = self.pipe.recv()
         return done
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process.is_alive()
+
     def kill(self) -> None:
-        """Stop the process at once."""
+        """Stop the process at once: whoever waits for its answer learns that there is none."""
+        self.process.kill()
+
+    def end(self) -> None:
+        """Stop the process and close the pipe, which only the thread may do that uses it."""
         self.process.kill()
         self.process.join()
         self.pipe.close()

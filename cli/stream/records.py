@@ -19,6 +19,11 @@ from .values import json_value, read_name, simple_values, text_values
 # Many write NaN and Infinity; what else is infinite in JSON is a number too large.
 _decoder = json.JSONDecoder(parse_constant={"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get)
 NOTHING: Mapping[str, Any] = {}
+# Keys of a result: where an earlier one is read as input they are made anew, or not at all.
+RESULT = frozenset({
+    "output", "value", "gradients", "derivatives", "hessian", "jacobian", "jvp", "nodes", "notes", "missing",
+    "symbolic", "check", "dtype", "error",
+})  # fmt: skip
 
 
 class Record:
@@ -155,7 +160,7 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
         if (id_ := given.pop("id", None)) is not None:
             record.id = id_
         wrt, cotangent = given.pop("wrt", None), given.pop("cotangent", None)
-        record.extra = given
+        record.extra = {key: value for key, value in given.items() if key not in RESULT} if given else NOTHING
     if expression is not None and not isinstance(expression, str):
         raise ChainruleError("format", "expression is no text", hint='write "expression": "x^2"')
     record.expression = expression

@@ -25,13 +25,14 @@ from .records import record_lines, records
 class Standing:
     """What the files of a run hold: whole records, and up to which byte.
 
-    `places` are the file, the line and the end of each error record in a file of its own; `last` is the id of the last
-    result, as text. `records` and `failed` count the lines that are done with.
+    `places` are the file, the line and the end of each error record in a file of its own; `last` is what the last
+    result answers: its id as text, and its expression where the format tells it. `records` and `failed` count the lines
+    that are done with.
     """
 
     size: int = 0
     results: int = 0
-    last: str | None = None
+    last: tuple[str, str | None] | None = None
     errors_size: int = 0
     places: list[tuple[str | None, int, int]] = field(default_factory=list)
     records: int = 0
@@ -47,9 +48,10 @@ def standing(format_: str, path: str, errors: str | None, header: str) -> Standi
         if first is not None and first[0].decode(errors="replace") != header:
             raise _not_ours(path)
         found.size = first[1] if first is not None else 0
+    named = "expression" in header
     for row, end in rows:
-        id_, failed = _told(row, format_, path)
-        found.size, found.last = end, id_
+        id_, expression, failed = _told(row, format_, path, named)
+        found.size, found.last = end, (id_, expression)
         found.results += 1
         found.failed += failed
     for row, end in _whole_rows(Path(errors), "jsonl") if errors is not None else ():
@@ -61,8 +63,12 @@ def standing(format_: str, path: str, errors: str | None, header: str) -> Standi
     return found
 
 
-def remaining(blocks: Iterator[Block], found: Standing, path: str) -> Iterator[Block]:
-    """The blocks of lines without a record yet; `found` learns how many are done with."""
+def remaining(blocks: Iterator[Block], found: Standing, path: str, expression: str | None) -> Iterator[Block]:
+    """The blocks of lines without a record yet; `found` learns how many are done with.
+
+    `expression` is the program of all lines, if they have one. Raises `ChainruleError` where the last result does not
+    answer its line.
+    """
     results, places = found.results, deque(found.places)
     last: Block | None = None
     rest: list[Block] = []
@@ -81,9 +87,18 @@ def remaining(blocks: Iterator[Block], found: Standing, path: str) -> Iterator[B
             found.records += 1
         if rest:
             break
-    if results or (last is not None and _text(next(records(last, len(last.data), None)).id) != found.last):
+    if results or (last is not None and not _answers(found, last, expression)):
         raise _not_ours(path)
     return itertools.chain(rest, blocks)
+
+
+def _answers(found: Standing, line: Block, expression: str | None) -> bool:
+    """Whether the last result is that of a line."""
+    assert found.last is not None
+    id_, said = found.last
+    record = next(records(line, len(line.data), None, fixed=expression is not None))
+    asked = expression or record.expression or ""
+    return id_ == _text(record.id) and (said is None or said == asked.strip())
 
 
 def _not_ours(path: str) -> ChainruleError:
@@ -105,15 +120,16 @@ def _whole_rows(path: Path, format_: str) -> Iterator[tuple[bytes, int]]:
                 row = b""
 
 
-def _told(row: bytes, format_: str, path: str) -> tuple[str, bool]:
-    """A record's id as text, and whether it tells of an error."""
+def _told(row: bytes, format_: str, path: str, named: bool) -> tuple[str, str | None, bool]:
+    """A record's id as text, its expression, in a table where that is `named`, and whether it tells of an error."""
     try:
         if format_ == "jsonl":
             record = json.loads(row)
-            return _text(record["id"]), "error" in record and "value" not in record
+            failed = "error" in record and "value" not in record
+            return _text(record["id"]), (record["expression"] or "").strip(), failed
         cells = next(csv.reader([row.decode()], delimiter=DELIMITERS[format_], strict=True))
-        return cells[0], bool(cells[-1])
-    except (ValueError, LookupError, TypeError, csv.Error) as error:
+        return cells[0], cells[1].strip() if named else None, bool(cells[-1])
+    except (ValueError, LookupError, TypeError, AttributeError, csv.Error) as error:
         raise _not_ours(path) from error
 
 
