@@ -102,6 +102,9 @@ def _check_files(files: tuple[str, ...], options: dict[str, Any]) -> None:
     out, errors, format_ = options["out"], options["errors"], options["format_"]
     if options["resume"] and (out is None or out == "-"):
         raise click.UsageError("--resume goes on in the file that -o names: give one.")
+    for path in (out, errors):
+        if path is not None and path.endswith(".gz"):
+            raise click.UsageError(f"{path} would not be compressed: name a plain file, or pipe results through gzip.")
     if options["resume"] and format_ in ("table", "markdown"):
         raise click.UsageError(f"--resume is not for --format {format_}: jsonl, csv and tsv can be gone on with.")
     for path in filter(os.path.exists, filter(None, (out, errors))):

@@ -14,6 +14,10 @@ def as_data(data: Any, dtype: Any) -> Any:
     """Data as a tensor holds them: a float for a float64 scalar, else a new array (or a NumPy scalar)."""
     if type(data) is float and dtype is None:
         return data
+    try:
+        dtype = None if dtype is None else np.dtype(dtype)
+    except TypeError as error:
+        raise ChainruleError("value", f"{dtype!r} is no type of numbers", hint="float64 or float32") from error
     if isinstance(data, (list, tuple)):
         data = _without_tensors(data)
     try:

@@ -390,8 +390,8 @@ def _method(name: str) -> Any:
 
 
 def _compare(op: Op) -> Any:
-    """A comparison of tensors gives booleans; in a program of the language it gives numbers."""
-    return lambda x, y: mask(op(x, y))
+    """A comparison of tensors gives booleans; in a program of the language it gives numbers. Nothing equals None."""
+    return lambda x, y: NotImplemented if y is None or isinstance(y, str) else mask(op(x, y))
 
 
 def _attach(name: str, method: Any) -> None:

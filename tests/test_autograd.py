@@ -100,6 +100,8 @@ def test_tensor_copies_its_data():
 def test_data_must_be_numbers(data):
     with pytest.raises(RuntimeError, match="must be numbers"):
         cr.tensor(data)
+    with pytest.raises(RuntimeError, match="'float33' is no type of numbers"):
+        cr.tensor([1.0], dtype="float33")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,16 @@ def test_comparisons_give_booleans():
     assert bool(leaf(2.0) > 1)
     with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
         bool(x > 1)
+
+
+def test_nothing_equals_none():
+    x = cr.tensor([1.0, 2.0], requires_grad=True)
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
+    assert (x == "x") is False
+    assert None not in [x, x]
+    with pytest.raises(TypeError):
+        x < None  # noqa: B015
 
 
 def test_comparison_with_an_array_on_the_left_gives_booleans():

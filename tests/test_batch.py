@@ -331,6 +331,7 @@ def test_fail_fast():
         (["--input-format", "csv"], "x,w\n1,2\n", "no column 'expression'"),
         (["--input-format", "csv", "--expression", "x*length"], "x,lenght\n1,2\n", "did you mean 'lenght'?"),
         (["--order", "2", "--hessian"], "", "ask for different things"),
+        (["-o", "out.jsonl.gz"], "", "out.jsonl.gz would not be compressed"),
         (["--resume"], "", "--resume goes on in the file that -o names"),
         (["--resume", "-o", "x.md", "--format", "markdown"], "", "--resume is not for"),
         (["README.md", "-o", "README.md"], "", "is read and would be written"),
