@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from .ops.base import ARITHMETIC, PLAIN, all_finite, chain, quiet, scaled
 Product = Callable[[Any, Any], Any]
 SINGLE = np.dtype(np.float32)
 FLOAT = frozenset({float})
-PLACES = ((), (0,), (0, 1))  # of one input or two
 
 
 def value_and_grad(
@@ -302,29 +300,42 @@ def _scalar_backward(graph: Graph, tape: Sequence[Any], adjoints: list[Any]) -> 
         g = adjoints[i]
         if g is None:
             continue
-        args = nodes[i].args
+        node = nodes[i]
+        args = node.args
         if not args:
             continue
-        op, y = nodes[i].op, tape[i]
-        rules = op.slopes if g else None  # a cotangent of 0 needs care
-        x = tape[args[0]]
-        z = tape[args[1]] if len(args) == 2 else None
-        for n in PLACES[len(args)] if len(args) < 3 else range(len(args)):
-            j = args[n]
-            if nodes[j].constant:
-                continue
-            rule: Any = None if rules is None else rules[n]
-            if type(rule) is FunctionType and len(args) < 3:
-                try:
-                    c = g * (rule(y, x) if z is None else rule(y, x, z))
-                except ARITHMETIC:
-                    c = scalar_cotangent(op, n, g, y, [tape[j] for j in args])
-            elif type(rule) is int and rule:
-                c = g * rule
-            else:
-                c = scalar_cotangent(op, n, g, y, [tape[j] for j in args])
-                if c is None:
-                    continue
+        rules = node.op.quick if g else None  # a cotangent of 0 needs care
+        if rules is None:
+            _careful_backward(graph, i, tape, adjoints)
+            continue
+        j, k = args[0], args[-1]
+        x, y, z = tape[j], tape[i], tape[k]
+        c = d = None
+        try:
+            if not nodes[j].constant:
+                rule = rules[0]
+                c = g * (rule if type(rule) is int else rule(y, x, z) if len(args) == 2 else rule(y, x))
+            if len(args) == 2 and not nodes[k].constant:
+                rule = rules[1]
+                d = g * (rule if type(rule) is int else rule(y, x, z))
+        except ARITHMETIC:
+            _careful_backward(graph, i, tape, adjoints)
+            continue
+        if c is not None:
+            before = adjoints[j]
+            adjoints[j] = c if before is None else before + c
+        if d is not None:
+            before = adjoints[k]
+            adjoints[k] = d if before is None else before + d
+
+
+def _careful_backward(graph: Graph, i: int, tape: Sequence[Any], adjoints: list[Any]) -> None:
+    """The same for node `i` with any rule, any number of inputs, and what is not finite."""
+    node = graph.nodes[i]
+    xs = [tape[j] for j in node.args]
+    for n, j in enumerate(node.args):
+        c = None if graph.nodes[j].constant else scalar_cotangent(node.op, n, adjoints[i], tape[i], xs)
+        if c is not None:
             before = adjoints[j]
             adjoints[j] = c if before is None else before + c
 

@@ -17,7 +17,7 @@ from .records import Record
 if TYPE_CHECKING:
     from .work import Done, Worker
 
-TOGETHER = 32  # records for which each step is taken at a time: that keeps its code warm, and takes a third less time
+TOGETHER = 64  # records for which each step is taken at a time: that keeps its code warm, and takes a third less time
 LENGTH = 2**15  # characters of programs that may wait
 SYMPY_SECONDS = 10.0  # SymPy's time for a line
 Steps: TypeAlias = tuple[Callable[..., Any], ...]
@@ -32,6 +32,7 @@ class Singles:
         self.settings = worker.settings
         self.file = file
         self.done = done
+        self.all_inputs = self.settings.wrt is None and not self.settings.no_grad
         self.records: list[Record] = []
         self.length = 0
 
@@ -102,6 +103,8 @@ class Singles:
 
     def _wrt(self, program: Program, record: Record) -> list[str] | None:
         """The inputs to differentiate by; None for all."""
+        if self.all_inputs and record.wrt is None:
+            return None
         wrt, no_grad = self.worker.inputs(program, record.wrt)
         return None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
 

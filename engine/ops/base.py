@@ -154,6 +154,8 @@ class Op:
     instead_of: tuple[Op, ...] = ()
     numpy: tuple[Callable[..., Any], ...] = ()
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    # The slopes of a row of one input or two, where each is a function or a number that is not 0.
+    quick: tuple[Any, ...] | None = field(init=False)
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
@@ -163,6 +165,8 @@ class Op:
             set_("vjps", tuple(_vjp_of(d) for d in self.partials))
         if self.slopes is None:
             set_("slopes", self.partials)
+        slopes = self.slopes or ()
+        set_("quick", slopes if all(slopes) and 0 < len(slopes) <= 2 else None)
         if not self.signature:
             set_("signature", ", ".join("xyz"[: len(self.vjps or ())]))
         if not self.domain:

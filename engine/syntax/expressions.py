@@ -60,7 +60,6 @@ class Expressions:
         self.operands: list[int] = []
         self.begins: list[int] = []  # the token with which each operand starts, brackets included
         self.stack: list[Any] = [BOTTOM]  # operators that wait and brackets that are open
-        self.brackets = 0
 
     @cached_property
     def starts(self) -> list[int]:
@@ -88,7 +87,6 @@ class Expressions:
                 k += 1
             elif word == "(":
                 stack.append(Group(k, len(found)))
-                self.brackets += 1
                 k += 1
                 continue
             elif word[:1].isdecimal():
@@ -129,7 +127,6 @@ class Expressions:
                         break
                     if word == ")" and type(waiting) is Group and waiting.depth + 1 == len(found):
                         stack.pop()
-                        self.brackets -= 1
                         begins[-1] = waiting.at
                         k += 1
                         continue
@@ -213,7 +210,7 @@ class Expressions:
             self.compare(OPERATORS[word], k)
             return True
         if word == "\n":
-            if self.brackets:
+            if self.bracketed:
                 self.k += 1
                 return False
             while self.stack[-1].level >= CONDITIONAL:
@@ -236,12 +233,12 @@ class Expressions:
             return True
         if word == "else":
             return self.otherwise(k)
-        if word == ":" and self.brackets:
+        if word == ":" and self.bracketed:
             return calls.slice_colon(self)
         if word == "(" or is_name(word) or word in ("√", "∛"):
             self.juxtapose(word, k)
             return True
-        if self.brackets == 0 and word in FOLLOWING:
+        if word in FOLLOWING and not self.bracketed:
             return None
         refusals.after_operand(self, word, k)
 
@@ -302,12 +299,16 @@ class Expressions:
             self.apply(self.stack.pop())
         self.stack.append(mul)
 
+    @property
+    def bracketed(self) -> bool:
+        """Whether a bracket is open."""
+        return any(waiting.level == 0 for waiting in reversed(self.stack))
+
     # --- brackets -----------------------------------------------------------------------------------------------------
 
     def open(self, bracket: Open) -> None:
         """Put an open bracket on the stack; the current token is the bracket."""
         self.stack.append(bracket)
-        self.brackets += 1
         self.k += 1
 
     def innermost(self, k: int) -> Any:
@@ -319,7 +320,7 @@ class Expressions:
 
     def comma(self, k: int) -> bool | None:
         """Read a comma: the next argument, entry or index comes."""
-        if self.brackets == 0:
+        if not self.bracketed:
             return None
         bracket = self.innermost(k)
         if bracket.kind != "group":
@@ -337,10 +338,9 @@ class Expressions:
         kind, depth, found, begins = bracket.kind, bracket.depth, self.operands, self.begins
         if (word == ")") != (kind == "group" or kind == "call"):
             refusals.wrong_bracket(self, bracket, self.k)
-        if kind != "group":
+        if kind == "index" or (kind == "call" and (bracket.params or bracket.pending is not None)):
             calls.end_item(self, bracket)
         self.stack.pop()
-        self.brackets -= 1
         self.k += 1
         if kind == "group" and len(found) == depth + 1:
             begins[-1] = bracket.at

@@ -40,7 +40,7 @@ def read(parser: Expressions, word: str) -> bool:
     if word == "[":
         parser.open(Open("list", k, len(parser.operands), k))
         return parser.words[parser.k] != "]" or parser.close("]")
-    if word == "\n" and parser.brackets:
+    if word == "\n" and parser.bracketed:
         parser.k += 1
         return True
     if word == "∞":

@@ -19,6 +19,7 @@ from .expressions import Expressions
 MAX_TEXT = 16 * 2**20  # characters of one program
 _SEPARATORS = frozenset({";", "\n"})
 _LAST = frozenset({END, "|"})
+_DEFINING = frozenset({"=", "==", "("})  # what may follow the name on a left side
 _ENDS = _SEPARATORS | _LAST
 _SHAPE = re.compile(r"\(?\s*(\d+(?:\s*[x×*,]\s*\d+)*)?\s*,?\s*\)?")
 
@@ -36,7 +37,8 @@ def parse_into(
         raise ChainruleError("limit", f"the program has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     graph.source, graph.seed, graph.lexer = text, (seed,), tokenize
     collecting = gc.isenabled()
-    gc.disable()  # a graph has no cycles, and looking for some takes a quarter of the time
+    if collecting:
+        gc.disable()  # a graph has no cycles, and looking for some takes a quarter of the time
     try:
         _Program(graph, text, names, words).parse()
     finally:
@@ -121,7 +123,7 @@ class _Program(Expressions):
     def statement(self) -> bool:
         """Parse one statement and define its name; whether another one follows."""
         k, mark = self.k, len(self.nodes)
-        name = self.left_side()
+        name = self.left_side() if self.words[k + 1] in _DEFINING else None
         node = self.expression()
         if self.words[self.k] not in _ENDS:
             self.end_of_statement(name, k)
@@ -139,7 +141,7 @@ class _Program(Expressions):
         """Read `name =` or `name(names) =`, if the statement has it."""
         k, words = self.k, self.words
         following = words[k + 1]
-        if following not in ("=", "==", "(") or not is_name(words[k]):
+        if not is_name(words[k]):
             return None
         if following == "=":
             if words[k] in GRAMMAR_WORDS:
