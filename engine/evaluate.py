@@ -63,7 +63,7 @@ def plain_gradients(graph: Graph, tape: Sequence[Any], wrt: Iterable[str] | None
     nodes, places = graph.nodes, graph.names
     adjoints: list[Any] = [None] * len(nodes)
     adjoints[graph.output] = 1.0
-    quiet().run(_scalar_backward, graph, tape, adjoints)
+    _scalar_backward(graph, tape, adjoints)
     gradients = {}
     for name in graph.inputs if wrt is None else wrt:
         place = places[name]
@@ -232,12 +232,13 @@ def _scalar_forward(graph: Graph, values: Mapping[str, Any]) -> list[Any] | None
             value = node.value
         elif op is INPUT or op is LEAF:
             value = values.get(node.name)  # type: ignore[arg-type]
-            if value is None:
-                value = graph.at.get(node.name)  # type: ignore[arg-type]
-            if value is None and args:
-                value = tape[args[0]]  # its default
             if type(value) is not float:
-                return None
+                if value is None:
+                    value = graph.at.get(node.name)  # type: ignore[arg-type]
+                if value is None and args:
+                    value = tape[args[0]]  # its default
+                if type(value) is not float:
+                    return None
         else:
             return None
         tape.append(value)
@@ -287,7 +288,7 @@ def backward(graph: Graph, tape: Sequence[Any], cotangent: Value, product: Produ
     adjoints[graph.output] = cotangent
     plain = type(cotangent) is float and PLAIN.issuperset(map(type, tape))
     if plain:
-        quiet().run(_scalar_backward, graph, tape, adjoints)
+        _scalar_backward(graph, tape, adjoints)
     else:
         quiet().run(_array_backward, graph, tape, adjoints, product)
     return adjoints
@@ -371,7 +372,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         try:
             return float(vjp(g, y, *xs))
         except ARITHMETIC:
-            return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
+            return float(quiet().run(vjp, *map(np.float64, (g, y, *xs))))
     d: Any = rules[n]
     if type(d) is int:
         return g * d if d else 0.0
@@ -383,7 +384,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         return g * (d(y, xs[0], xs[1]) if len(xs) == 2 else d(y, *xs))  # type: ignore[no-any-return]
     except ARITHMETIC:  # nan and inf are NumPy's to give
         d = op.partials[n]  # type: ignore[index]
-        return float(g * d(np.float64(y), *map(np.float64, xs)))
+        return float(quiet().run(operator.mul, g, quiet().run(d, *map(np.float64, (y, *xs)))))
 
 
 def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Product = chain) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -171,7 +170,7 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
             raise ChainruleError("format", "at is no object", hint='write "at": {"x": 3}')
         record.at = {
             name if name.isidentifier() and name.isascii() else read_name(name): (
-                value if type(value) is float and -math.inf < value < math.inf else json_value(value, seed, name)
+                value if type(value) is float and value - value == 0 else json_value(value, seed, name)  # finite
             )
             for name, value in at.items()
         }

@@ -96,15 +96,14 @@ class Singles:
         if isinstance(computed, dict):
             return computed
         program, tape = computed
-        gradients = plain_gradients(program, tape, self._wrt(program, record))
+        wrt = None if self.all_inputs and record.wrt is None else self._wrt(program, record)
+        gradients = plain_gradients(program, tape, wrt)
         if len(gradients) >= self.settings.elements:
             self.worker.check_size(tape[-1], gradients)
         return program, tape[-1], gradients
 
     def _wrt(self, program: Program, record: Record) -> list[str] | None:
         """The inputs to differentiate by; None for all."""
-        if self.all_inputs and record.wrt is None:
-            return None
         wrt, no_grad = self.worker.inputs(program, record.wrt)
         return None if wrt is None and not no_grad else chosen_inputs(program, wrt, no_grad)
 

@@ -196,7 +196,7 @@ def powered_call(parser: Expressions, word: str, k: int) -> bool:
 def slice_colon(parser: Expressions) -> bool:
     """Read `:` after an operand in an index."""
     k = parser.k
-    bracket = parser.innermost(k)
+    bracket = parser.stack[-1]
     if bracket.kind != "index":
         parser.fail("syntax", "':' has no meaning here", k, hint="slices stand in x[1:3], shapes after the bar")
     part = static_value(parser, "an index")

@@ -195,8 +195,9 @@ class Expressions:
     def is_input(self, name: str) -> bool:
         """Whether the name of a constant is an input here: named from outside, or assigned in the text."""
         if self.assigned is None:
-            pairs = itertools.pairwise(self.words) if "=" in self.words else ()
-            self.assigned = {canonical_name(a) for a, b in pairs if b == "="}
+            self.assigned = set()
+            if "=" in self.words:
+                self.assigned = {canonical_name(a) for a, b in itertools.pairwise(self.words) if b == "="}
         return name in self.forced or name in self.assigned
 
     # --- after an operand ---------------------------------------------------------------------------------------------
@@ -311,18 +312,11 @@ class Expressions:
         self.stack.append(bracket)
         self.k += 1
 
-    def innermost(self, k: int) -> Any:
-        """The innermost bracket."""
-        bracket = self.stack[-1]
-        if bracket is BOTTOM:
-            refusals.extra_bracket(self, k)
-        return bracket
-
     def comma(self, k: int) -> bool | None:
         """Read a comma: the next argument, entry or index comes."""
         if not self.bracketed:
             return None
-        bracket = self.innermost(k)
+        bracket = self.stack[-1]
         if bracket.kind != "group":
             calls.end_item(self, bracket)
         elif getattr(self.stack[-2], "kind", "") != "call":
@@ -334,7 +328,9 @@ class Expressions:
 
     def close(self, word: str) -> bool:
         """Read a closing bracket: its group, list, index or call becomes an operand. Never is an operand wanted."""
-        bracket = self.innermost(self.k)
+        bracket = self.stack[-1]
+        if bracket is BOTTOM:
+            refusals.extra_bracket(self, self.k)
         kind, depth, found, begins = bracket.kind, bracket.depth, self.operands, self.begins
         if (word == ")") != (kind == "group" or kind == "call"):
             refusals.wrong_bracket(self, bracket, self.k)

@@ -26,14 +26,14 @@ def read(parser: Expressions, word: str) -> bool:
     k = parser.k
     if word in CALLABLE and parser.words[k + 1] == "(":
         parser.called.setdefault(word, k)
-        parser.k = k + 1
-        parser.open(Open("call", k + 1, len(parser.operands), k, word))
+        parser.stack.append(Open("call", k + 1, len(parser.operands), k, word))
+        parser.k = k + 2
         return parser.words[k + 2] != ")" or parser.close(")")
+    if is_name(word) and word not in GRAMMAR_WORDS:
+        return _name(parser, word, k)
     if is_number(word):
         parser.push(number(parser, word, k), k)
         return False
-    if is_name(word) and word not in GRAMMAR_WORDS:
-        return _name(parser, word, k)
     if word in PREFIXES:
         _prefix(parser, word, k)
         return True
