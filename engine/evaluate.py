@@ -63,7 +63,7 @@ def plain_gradients(graph: Graph, tape: Sequence[Any], wrt: Iterable[str] | None
     nodes, places = graph.nodes, graph.names
     adjoints: list[Any] = [None] * len(nodes)
     adjoints[graph.output] = 1.0
-    _scalar_backward(graph, tape, adjoints)
+    quiet().run(_scalar_backward, graph, tape, adjoints)
     gradients = {}
     for name in graph.inputs if wrt is None else wrt:
         place = places[name]
@@ -288,7 +288,7 @@ def backward(graph: Graph, tape: Sequence[Any], cotangent: Value, product: Produ
     adjoints[graph.output] = cotangent
     plain = type(cotangent) is float and PLAIN.issuperset(map(type, tape))
     if plain:
-        _scalar_backward(graph, tape, adjoints)
+        quiet().run(_scalar_backward, graph, tape, adjoints)
     else:
         quiet().run(_array_backward, graph, tape, adjoints, product)
     return adjoints
@@ -372,7 +372,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         try:
             return float(vjp(g, y, *xs))
         except ARITHMETIC:
-            return float(quiet().run(vjp, *map(np.float64, (g, y, *xs))))
+            return float(vjp(np.float64(g), np.float64(y), *map(np.float64, xs)))
     d: Any = rules[n]
     if type(d) is int:
         return g * d if d else 0.0
@@ -384,7 +384,7 @@ def scalar_cotangent(op: Op, n: int, g: float, y: float, xs: Sequence[float]) ->
         return g * (d(y, xs[0], xs[1]) if len(xs) == 2 else d(y, *xs))  # type: ignore[no-any-return]
     except ARITHMETIC:  # nan and inf are NumPy's to give
         d = op.partials[n]  # type: ignore[index]
-        return float(quiet().run(operator.mul, g, quiet().run(d, *map(np.float64, (y, *xs)))))
+        return float(g * d(np.float64(y), *map(np.float64, xs)))
 
 
 def cotangent_of(op: Op, n: int, g: Any, y: Any, xs: Sequence[Any], product: Product = chain) -> Any:
