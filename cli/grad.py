@@ -142,7 +142,7 @@ def _kind(program: Program, options: dict[str, Any]) -> dict[str, Any]:
     if asked != ["jvp"]:
         return {"kind": asked[0], "order": options["order"] or 1}
     text, seed = options["jvp"], options["seed"]
-    inputs = [name for name in program.inputs if not program.nodes[program.names[name]].frozen]
+    inputs = program.free
     if "=" in text:
         direction = read_values(tuple(split_values(text)), seed)
     elif len(inputs) == 1:

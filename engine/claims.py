@@ -214,7 +214,7 @@ def _read(program: Program, source: str, stretch: Stretch, text: str) -> Claim:
     else:
         root = graph.names[left.of]
     label = " ".join(source[start:equals].split())
-    inputs = [i for name in graph.inputs if not graph.nodes[i := graph.names[name]].frozen]
+    inputs = [graph.names[name] for name in graph.free]
     needs = [i for i in inputs if not graph.is_default(graph.nodes[i].name or "")] or inputs
     at: dict[int, Any] = {}
     along = None

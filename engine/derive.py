@@ -61,7 +61,7 @@ def derive(
         if error.kind == "shape" and not any(shapes.values()):
             error.hint = "inputs are numbers unless a bar says their shapes: … | A: 2x3, x: 3"
         raise
-    if wrt is None and all(program.nodes[program.names[name]].frozen for name in program.inputs):
+    if wrt is None and not program.free:
         raise ChainruleError("grad", "the program has no input to differentiate by", hint="write one by its name: x")
     derived = derivation.pure(wrt, order) if kind == "derivative" else getattr(derivation, kind)(wrt)
     return substituted(derived, given) if given else derived

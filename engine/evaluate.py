@@ -43,7 +43,7 @@ def value_and_grad_of(
     value = tape[graph.output]
     if cotangent is None and is_plain(tape):
         return value, plain_gradients(graph, tape, wrt)  # type: ignore[return-value]
-    names = [n for n in graph.inputs if not graph.nodes[graph.names[n]].frozen] if wrt is None else wrt
+    names = graph.free if wrt is None else wrt
     start = start_cotangent(graph, value, cotangent)
     for product in (operator.mul, chain):  # a zero cotangent that met what is not finite shows as nan
         adjoints = backward(graph, tape, start, product)
@@ -60,16 +60,14 @@ def is_plain(tape: Sequence[Value]) -> bool:
 
 def plain_gradients(graph: Graph, tape: Sequence[Any], wrt: Iterable[str] | None = None) -> dict[str, float]:
     """The gradients where there are numbers all along."""
-    nodes, places = graph.nodes, graph.names
-    adjoints: list[Any] = [None] * len(nodes)
+    places = graph.names
+    adjoints: list[Any] = [None] * len(graph.nodes)
     adjoints[graph.output] = 1.0
     quiet().run(_scalar_backward, graph, tape, adjoints)
     gradients = {}
-    for name in graph.inputs if wrt is None else wrt:
-        place = places[name]
-        if wrt is not None or not nodes[place].frozen:
-            g = adjoints[place]
-            gradients[name] = 0.0 if g is None else g
+    for name in graph.free if wrt is None else wrt:
+        g = adjoints[places[name]]
+        gradients[name] = 0.0 if g is None else g
     return gradients
 
 

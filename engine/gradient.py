@@ -217,7 +217,7 @@ class Derivation:
         if wrt is not None:
             return checked_names(self.source, wrt)
         graph = self.source
-        return [name for name in graph.inputs if not graph.nodes[graph.names[name]].frozen]
+        return graph.free
 
     def _shape(self, name: str) -> Shape:
         return self.builder.shapes[self.builder.graph.names[name]]

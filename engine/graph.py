@@ -96,6 +96,15 @@ class Graph:
         return list(dict.fromkeys([*self.declared, *found])) if self.declared else found
 
     @property
+    def free(self) -> list[str]:
+        """The inputs that require a gradient."""
+        nodes = self.nodes
+        if self.declared:
+            return [name for name in self.inputs if not nodes[self.names[name]].frozen]
+        places = self.names.items()
+        return [name for name, i in places if (nodes[i].op is INPUT or nodes[i].op is LEAF) and not nodes[i].frozen]
+
+    @property
     def output_name(self) -> str:
         """The output's name: its own, else the first of y, z, f, y_1, y_2, … that is free."""
         name = self.nodes[self.output].name

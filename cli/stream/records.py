@@ -17,6 +17,7 @@ from .values import json_value, read_name, simple_values, text_values
 
 # Many write NaN and Infinity; what else is infinite in JSON is a number too large.
 _decoder = json.JSONDecoder(parse_constant={"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get)
+_scan: Any = _decoder.scan_once  # type: ignore[attr-defined]  # what raw_decode calls
 NOTHING: Mapping[str, Any] = {}
 # Keys of a result: where an earlier one is read as input they are made anew, or not at all.
 RESULT = frozenset({
@@ -188,10 +189,10 @@ def _read_object(record: Record, text: str, seed: int | None) -> None:
 def _decode(text: str) -> Any:
     """A line of JSON. Raises what `json.loads` raises."""
     try:
-        given, end = _decoder.raw_decode(text)
+        given, end = _scan(text, 0)
         if end == len(text):
             return given
-    except json.JSONDecodeError:
+    except (StopIteration, json.JSONDecodeError):
         pass
     return _decoder.decode(text)  # there is space before it, or it is not valid
 

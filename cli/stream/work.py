@@ -117,7 +117,9 @@ class Worker:
         if self.settings.expression is not None:
             return self.settings.expression
         text = record.expression
-        return None if text is None or "#" in text else text.partition("|")[0]
+        if text is None or "#" in text:
+            return None
+        return text.partition("|")[0] if "|" in text else text
 
     def error_record(self, record: Record, error: ChainruleError, file: str | None) -> dict[str, Any]:
         """The error record of a line."""
