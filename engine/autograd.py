@@ -276,8 +276,8 @@ def _sweep(
             found[function] = g
             continue
         edges: Sequence[Edge] = function.edges
-        if needed is not None:
-            if ends is not None and function in ends:
+        if ends is not None and needed is not None:
+            if function in ends:
                 found[function] = g
             edges = [edge if edge in needed else None for edge in edges]
             if not any(edges):

@@ -53,9 +53,9 @@ def value_and_grad_of(
     return graph.typed(value) if graph.dtype or np.ndim(value) else float(value), gradients
 
 
-def is_plain(tape: Sequence[Value]) -> bool:
+def is_plain(values: Iterable[Value]) -> bool:
     """Whether there are numbers all along, the commonest case."""
-    return FLOAT.issuperset(map(type, tape))
+    return FLOAT.issuperset(map(type, values))
 
 
 def plain_gradients(graph: Graph, tape: Sequence[Any], wrt: Iterable[str] | None = None) -> dict[str, float]:
@@ -198,10 +198,10 @@ def forward(graph: Graph, values: Mapping[str, Any]) -> list[Value]:
     tape = _scalar_forward(graph, values)
     if tape is None:
         bound = bound_values(graph, values)
-        named = {
-            name: bound.get(i, math.nan) for name, i in graph.names.items() if i in bound or not graph.nodes[i].args
-        }
-        tape = _scalar_forward(graph, named)
+        if is_plain(bound.values()):  # whole numbers are floats now
+            places, nodes = graph.names.items(), graph.nodes
+            named = {name: bound.get(i, math.nan) for name, i in places if i in bound or nodes[i].op is INPUT}
+            tape = _scalar_forward(graph, named)
         if tape is None:
             tape = array_forward(graph, bound)
     return tape

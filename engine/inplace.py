@@ -138,13 +138,15 @@ class InPlace:
         self.apply_in_place(put, value, key=place_of(key))
 
 
-def _in_place(name: str, op: Op) -> None:
-    def method(self: Any, *others: Any, **params: Any) -> Tensor:
-        return self.apply_in_place(op, *others, **params)  # type: ignore[no-any-return]
-
+def attach(kind: type, name: str, method: Any) -> None:
+    """Give Tensor, or a part of it, a method of the table's."""
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
-    setattr(InPlace, name, method)
+    setattr(kind, name, method)
+
+
+def _in_place(name: str, op: Op) -> None:
+    attach(InPlace, name, lambda self, *others, **params: self.apply_in_place(op, *others, **params))
 
 
 for _name, _op in CALLS.items():

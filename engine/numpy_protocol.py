@@ -44,7 +44,7 @@ class NumpyProtocol:
         """Apply the row of another function."""
         op = FUNCTIONS.get(function)
         if op is not None:
-            known = {static.name.lstrip("*") for static in op.statics}
+            known = op.parameters
             inputs, statics = _parted(op, args)
             of_matrix = function is np.linalg.norm and self.ndim > 1 and (len(args) > 1 or "ord" in kwargs)
             if known >= kwargs.keys() and len(inputs) >= op.arity and len(statics) <= len(known) and not of_matrix:

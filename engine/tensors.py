@@ -33,7 +33,7 @@ from .autograd import (
 from .data import as_data, check_floating, constant, values_text
 from .errors import ChainruleError
 from .evaluate import start_shape_check
-from .inplace import InPlace, place_of
+from .inplace import InPlace, attach, place_of
 from .misfits import UNFIT, misfit
 from .modes import anomaly, grad_mode
 from .numpy_protocol import NumpyProtocol, mask
@@ -394,20 +394,14 @@ def _compare(op: Op) -> Any:
     return lambda x, y: NotImplemented if y is None or isinstance(y, str) else mask(op(x, y))
 
 
-def _attach(name: str, method: Any) -> None:
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    setattr(Tensor, name, method)
-
-
 for _name in METHODS:
     if not hasattr(Tensor, _name):
-        _attach(_name, _method(_name))
+        attach(Tensor, _name, _method(_name))
 for _name, _row in {name: getattr(Traced, name) for name in dir(Traced)}.items():
     _op = (getattr(_row, "__defaults__", None) or (None,))[0]
     if isinstance(_op, Op) and _op.level in (COMPARISON, OR, AND):
-        _attach(_name, _compare(_op))
-        _attach(_op.name, _compare(_op))
+        attach(Tensor, _name, _compare(_op))
+        attach(Tensor, _op.name, _compare(_op))
 
 
 class RemovableHook:

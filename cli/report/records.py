@@ -12,9 +12,13 @@ def result_record(
     id_: Any, expression: str, program: Program, value: Any, gradients: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A program's value and gradients."""
-    output, dtype = program.output_name, program.dtype
-    made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
+    made, dtype = plain_record(id_, expression, program.output_name, value, gradients), program.dtype
     return made if dtype is None else {**made, "dtype": dtype.__name__}
+
+
+def plain_record(id_: Any, expression: str, output: str, value: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
+    """A value and gradients in double precision."""
+    return {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
 
 
 def error_record(

@@ -51,8 +51,8 @@ class Pool:
 
     def _run(self, block: Block) -> Done:
         done = self._tried(block)
-        if done is not None or self.closed:
-            return done or Done([])
+        if done is not None:
+            return done
         found = Done([])
         for line in single_records(block):
             found.add(self._tried(line) or died(self.settings, line))

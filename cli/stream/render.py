@@ -15,11 +15,11 @@ from chainrule.printing import element_name
 from chainrule.rows import Column
 
 from ..report.grids import markdown_row
+from ..report.records import plain_record
 from ..report.values import floats, number, shortest, to_json, value_text
 from .blocks import DELIMITERS
 from .settings import Settings
 
-FLOAT = frozenset({float})
 TEXTS = ("id", "expression", "output", "gradients", "derivatives", "hessian", "nodes", "symbolic", "check", "error")
 SLOT = "\0"  # stands for what a template leaves open
 JOINT = "\x1f"  # parts the cells of a table until it is laid out
@@ -65,8 +65,7 @@ class JsonLines:
     def plain(self, id_: Any, expression: str, output: str, value: float, gradients: Mapping[str, float]) -> str:
         """The commonest record, for which the encoder would take twice as long."""
         if not math.isfinite(sum(gradients.values(), value)):
-            made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
-            return self.result(made)
+            return self.result(plain_record(id_, expression, output, value, gradients))
         numbers = ", ".join([f'"{name}": {number!r}' for name, number in gradients.items()])
         return (
             f'{{"id": {id_ if type(id_) is int else to_json(id_)}, "expression": {quoted(expression)}, '
@@ -127,8 +126,7 @@ class Cells:
 
     def plain(self, id_: Any, expression: str, output: str, value: float, gradients: Mapping[str, float]) -> str:
         """The result as a row."""
-        made = {"id": id_, "expression": expression, "output": output, "value": value, "gradients": gradients}
-        return self.result(made)
+        return self.result(plain_record(id_, expression, output, value, gradients))
 
     def error(self, record: dict[str, Any]) -> str:
         """The error's message in the last column."""

@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from chainrule import ChainruleError, Program
+from chainrule.evaluate import is_plain
 from chainrule.graph import INPUT, Value
 from chainrule.ops import CALLS, CONSTANTS
 from chainrule.ops.base import quietly
@@ -26,7 +27,7 @@ from ..options import refuse_unknown
 from ..report.records import error_record
 from .blocks import Block
 from .records import Record, records
-from .render import FLOAT, renderer
+from .render import renderer
 from .rows import Rows
 from .settings import Settings
 from .singles import Singles
@@ -35,8 +36,6 @@ from .values import cell_value
 
 MOST_PROGRAMS = 100  # kept parsed
 SPECIAL = frozenset({*CONSTANTS, *CALLS})  # names whose meaning depends on whether a value is given
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -128,8 +127,8 @@ class Worker:
 
     def check_size(self, value: Value, gradients: Mapping[str, Value]) -> None:
         """Refuse a result of too many numbers."""
-        plain = type(value) is float and FLOAT.issuperset(map(type, gradients.values()))
-        size = 1 + len(gradients) if plain else int(np.size(value) + sum(map(np.size, gradients.values())))
+        numbers = [value, *gradients.values()]
+        size = len(numbers) if is_plain(numbers) else sum(map(np.size, numbers))
         if size > self.settings.elements:
             message = f"the result has {size:,} numbers; the limit is {self.settings.elements:,}"
             raise ChainruleError("limit", message, hint="--max-numbers sets the limit")

@@ -189,6 +189,11 @@ class Op:
         )
 
     @cached_property
+    def parameters(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(static.name.lstrip("*") for static in self.statics)
+
+    @cached_property
     def variadic(self) -> bool:
         """Whether it takes any number of inputs."""
         return bool(self.inputs) and self.inputs[0].startswith("*")
@@ -370,9 +375,9 @@ class Op:
         if self.statics and not self.variadic and len(xs) > self.arity:
             params |= self.static_params(xs[self.arity :], named=True)
             xs = xs[: self.arity]
-        unknown = [name for name in params if name not in {static.name.lstrip("*") for static in self.statics}]
-        if unknown:
-            raise TypeError(f"{self.called} has no parameter {unknown[0]!r}")
+        for name in params:
+            if name not in self.parameters:
+                raise TypeError(f"{self.called} has no parameter {name!r}")
         if not self.variadic and len(xs) != self.arity:
             raise TypeError(f"{self.called} was called with {len(xs)} argument{'s' * (len(xs) != 1)}")
         return self.bind(**params), xs

@@ -105,7 +105,7 @@ def call(parser: Expressions, bracket: Open, args: tuple[int, ...]) -> int:
     if len(inputs) < op.arity or (op.variadic and not inputs) or (statics and all(s.by_name for s in op.statics)):
         wrong_count(parser, op, name, len(args), at)
     given = positional_statics(parser, op, statics, at) if statics else {}
-    known = {static.name.lstrip("*") for static in op.statics} - {"seed"}
+    known = op.parameters - {"seed"}
     for word, (value, k) in params.items():
         if word not in known:
             hint = did_you_mean(word, known) or (f"it knows {', '.join(sorted(known))}" if known else None)
